@@ -1,0 +1,106 @@
+"""Any stage → one error tree: what went wrong, where, what to do; one exit code a kind."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RockilnError(Exception):
+    """A fault a person can act on. Raised anywhere, printed once, by cli.py."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(RockilnError):
+    """The command line asks for something that does not exist (argparse uses 2 as well)."""
+
+    exit_code = 2
+
+
+class FileFaultsError(RockilnError):
+    """matrix.toml, image.toml or another file written by people has faults; all of them are in the message."""
+
+    exit_code = 3
+
+
+class PlanError(RockilnError):
+    """The plan rejects what was asked for, or knows no such target."""
+
+    exit_code = 4
+
+
+class LockError(RockilnError):
+    """The lock is missing, stale, unresolved for this target, or has an entry without a hash."""
+
+    exit_code = 5
+
+
+class ResolveError(RockilnError):
+    """A source could not be reached, verified or satisfied while resolving."""
+
+    exit_code = 6
+
+
+class FetchError(RockilnError):
+    """An artifact could not be downloaded from any of its places."""
+
+    exit_code = 7
+
+
+class GoneError(FetchError):
+    """Every place answered, and none has the file any more: the archive moved on, so re-lock."""
+
+    exit_code = 8
+
+
+class IntegrityError(RockilnError):
+    """Bytes differ from the hash that names them."""
+
+    exit_code = 9
+
+
+class UnpackError(RockilnError):
+    """A deb or wheel is damaged or hostile; the message names the member."""
+
+    exit_code = 10
+
+
+class AssembleError(RockilnError):
+    """Two owners claim one path, an edit does not apply, or a known effect lacks what it needs."""
+
+    exit_code = 11
+
+
+class ImageError(RockilnError):
+    """A layer or the OCI layout could not be written."""
+
+    exit_code = 12
+
+
+class EngineError(RockilnError):
+    """An engine that is present refused or failed an operation."""
+
+    exit_code = 13
+
+
+class SmokeFailedError(RockilnError):
+    """A smoke check failed; its log is in the report."""
+
+    exit_code = 14
+
+
+class UnavailableError(RockilnError):
+    """Something needed to give an answer is not here (engine, GPU, user namespaces)."""
+
+    exit_code = 15
+
+
+class DiskError(RockilnError):
+    """The disk is full or not writable; nothing half-written was kept."""
+
+    exit_code = 16
