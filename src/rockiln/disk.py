@@ -1,0 +1,48 @@
+"""Writing a file → the file, or DiskError that says where, how much room is needed and how much there is."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rockiln.errors import DiskError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSED = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR})
+
+
+@contextmanager
+def disk_faults_named(path: Path, needed_bytes: int = 0) -> Iterator[None]:
+    """Turn a full or unwritable disk, met while writing at `path`, into DiskError; other errors pass through."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno in _FULL:
+            raise DiskError(_full_message(path, needed_bytes), hint=_HINT) from fault
+        if fault.errno in _REFUSED:
+            raise DiskError(f"{path}: cannot write: {os.strerror(fault.errno)}", hint=_HINT) from fault
+        raise
+
+
+def free_bytes(path: Path) -> int:
+    """Room left for us on the disk that holds `path`, or would hold it."""
+    existing = next(place for place in (path, *path.parents) if place.exists())
+    facts = os.statvfs(existing)
+    return facts.f_bavail * facts.f_frsize
+
+
+def require_room(path: Path, needed_bytes: int) -> None:
+    """Stop before starting when the disk cannot hold `needed_bytes` more."""
+    if needed_bytes > free_bytes(path):
+        raise DiskError(_full_message(path, needed_bytes), hint=_HINT)
+
+
+def _full_message(path: Path, needed_bytes: int) -> str:
+    needed = f", {needed_bytes} bytes are needed" if needed_bytes else ""
+    return f"{path}: the disk is full: {free_bytes(path)} bytes are free{needed}"
+
+
+_HINT = "make room, or put the cache on another disk: ROCKILN_CACHE=FOLDER"
