@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
 
 from rockiln.artifact import Artifact
 
@@ -64,3 +65,37 @@ class Unpacked:
     wheel: WheelFacts | None = None
     notes: tuple[str, ...] = field(default=())
     """What was left out or odd, in words (a console script that overwrote another, a signature file skipped)."""
+
+
+def encode_unpacked(unpacked: Unpacked) -> bytes:
+    """Compact JSON; entries are arrays without their owner, which is the artifact's."""
+    value = {
+        "artifact": asdict(unpacked.artifact),
+        "entries": [entry[:-1] for entry in unpacked.entries],
+        "deb": asdict(unpacked.deb) if unpacked.deb else None,
+        "wheel": asdict(unpacked.wheel) if unpacked.wheel else None,
+        "notes": unpacked.notes,
+    }
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode("ascii")
+
+
+def decode_unpacked(text: bytes) -> Unpacked:
+    """What `encode_unpacked` wrote. Anything else: ValueError, KeyError or TypeError."""
+    value: dict[str, Any] = json.loads(text)
+    artifact = Artifact(**value["artifact"])
+    return Unpacked(
+        artifact=artifact,
+        entries=_entries(value["entries"], artifact.owner),
+        deb=DebFacts(**_with_tuples(value["deb"])) if value["deb"] else None,
+        wheel=WheelFacts(**_with_tuples(value["wheel"])) if value["wheel"] else None,
+        notes=tuple(value["notes"]),
+    )
+
+
+def _entries(rows: Iterable[Sequence[Any]], owner: str) -> tuple[Entry, ...]:
+    return tuple([Entry._make((*row, owner)) for row in rows])
+
+
+def _with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON knows no tuples; frozen values know no lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}

@@ -1,0 +1,180 @@
+"""Bytes of unpacked files → Contents: one host file per distinct content, named by its sha256 and by nothing else.
+
+Names that a deb or wheel carries never reach the host file system: they live in manifests, as data. So a hostile name
+has nothing to attack, and two owners of the same bytes share one file.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import itertools
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from rockiln.errors import DiskError, IntegrityError
+
+MODE = 0o555
+"""Readable and executable by all, writable by nobody: a sandbox may run a content in place."""
+
+HELD_BYTES = 1 << 20
+"""Up to here a content is hashed in memory first, so that one already present is never written again."""
+
+PARTIAL_AGE_S = 24 * 3600.0
+"""A partial file this old belongs to a process that was killed."""
+
+_DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG})
+
+
+class Content(NamedTuple):
+    """What `put` returns: the name of the bytes, and how many there are."""
+
+    sha256: str
+    size_bytes: int
+
+
+@contextmanager
+def disk_faults(path: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into the error that says so."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno not in _DISK_ERRNOS:
+            raise
+        hint = "free some space, or choose another cache folder"
+        raise DiskError(f"cannot write below {path}: {fault.strerror}", hint=hint) from fault
+
+
+class Contents:
+    """Files by sha256 below one folder. Safe for any number of threads and processes at once.
+
+    A file appears under its name only when it is whole. There is no fsync: after a power cut a file may be short or
+    empty; whoever reads a content to ship it hashes it again, and `discard`s one that differs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._folder = str(path)
+        self._token = secrets.token_hex(8)
+        self._count = itertools.count()
+        self._is_ready = False
+
+    @property
+    def path(self) -> Path:
+        """The folder of all contents."""
+        return self._path
+
+    def path_of(self, sha256: str) -> Path:
+        """Where the bytes named `sha256` are, or would be."""
+        return Path(self._file(sha256))
+
+    def holds(self, sha256: str, size_bytes: int) -> bool:
+        """Whether the content is here, at its full size: a cheap look that does not read it."""
+        try:
+            return os.stat(self._file(sha256)).st_size == size_bytes  # noqa: PTH116 - 4x slower through Path; asked 25k times
+        except OSError:
+            return False
+
+    def open(self, sha256: str) -> BinaryIO:
+        """The bytes named `sha256`, as a file to read."""
+        try:
+            return self.path_of(sha256).open("rb")
+        except FileNotFoundError as fault:
+            hint = "run the command again: what is missing is unpacked anew"
+            raise IntegrityError(f"content {sha256} is gone from {self._path}", hint=hint) from fault
+
+    def read_bytes(self, sha256: str) -> bytes:
+        """The bytes named `sha256`, all at once."""
+        with self.open(sha256) as file:
+            return file.read()
+
+    def discard(self, sha256: str) -> None:
+        """Forget a content, e.g. one found to be damaged; unpacking the artifact again brings it back."""
+        self.path_of(sha256).unlink(missing_ok=True)
+
+    def put_bytes(self, data: bytes) -> Content:
+        """Keep `data`."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        if not self.holds(sha256, len(data)):
+            with self._partial() as (descriptor, partial):
+                _write_all(descriptor, data)
+                self._finish(descriptor, partial, sha256)
+        return Content(sha256, len(data))
+
+    def put(self, chunks: Iterable[bytes]) -> Content:
+        """Keep the concatenation of `chunks`; memory stays flat. If the iterable raises, nothing is kept."""
+        rest = iter(chunks)
+        held: list[bytes] = []
+        held_bytes = 0
+        for chunk in rest:
+            held.append(chunk)
+            held_bytes += len(chunk)
+            if held_bytes > HELD_BYTES:
+                return self._put_streaming(itertools.chain(held, rest))
+        return self.put_bytes(held[0] if len(held) == 1 else b"".join(held))
+
+    def _put_streaming(self, chunks: Iterable[bytes]) -> Content:
+        digest = hashlib.sha256()
+        size_bytes = 0
+        with self._partial() as (descriptor, partial):
+            for chunk in chunks:
+                digest.update(chunk)
+                size_bytes += len(chunk)
+                with disk_faults(self._path):
+                    _write_all(descriptor, chunk)
+            sha256 = digest.hexdigest()
+            if not self.holds(sha256, size_bytes):
+                self._finish(descriptor, partial, sha256)
+        return Content(sha256, size_bytes)
+
+    @contextmanager
+    def _partial(self) -> Iterator[tuple[int, str]]:
+        """A new file without a name of its own yet; gone afterwards unless it was finished."""
+        with disk_faults(self._path):
+            self._make_folders()
+            partial = f"{self._folder}/partial/{self._token}-{os.getpid()}-{next(self._count)}"
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        try:
+            yield descriptor, partial
+        finally:
+            os.close(descriptor)
+            with suppress(FileNotFoundError):
+                os.unlink(partial)  # noqa: PTH108 - a str, as in `holds`
+
+    def _finish(self, descriptor: int, partial: str, sha256: str) -> None:
+        with disk_faults(self._path):
+            os.fchmod(descriptor, MODE)
+            os.replace(partial, self._file(sha256))  # noqa: PTH105 - a str, as in `holds`
+
+    def _file(self, sha256: str) -> str:
+        return f"{self._folder}/{sha256[:2]}/{sha256}"
+
+    def _make_folders(self) -> None:
+        """The 256 folders, once; also takes away what killed processes left behind."""
+        if self._is_ready:
+            return
+        partial_path = self._path / "partial"
+        partial_path.mkdir(parents=True, exist_ok=True)
+        for number in range(256):
+            (self._path / f"{number:02x}").mkdir(exist_ok=True)
+        _remove_old_files(partial_path)
+        self._is_ready = True
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, memoryview(data)[written:])
+
+
+def _remove_old_files(path: Path) -> None:
+    oldest_s = time.time() - PARTIAL_AGE_S
+    for file_path in path.iterdir():
+        with suppress(FileNotFoundError):
+            if file_path.stat().st_mtime < oldest_s:
+                file_path.unlink()

@@ -1,0 +1,1 @@
+"""Debs and wheels → Unpacked: taken apart as data, never executed, never written by name."""
