@@ -30,7 +30,7 @@ class Store:
 
     def path_of(self, artifact: Artifact) -> Path:
         """Where the artifact is, or will be."""
-        return self.path / "sha256" / artifact.sha256[:2] / artifact.sha256
+        return self._path(artifact.sha256)
 
     def holds(self, artifact: Artifact) -> bool:
         """Whether it is here with its full size. Cheap: one stat; `check` reads the bytes."""
@@ -68,19 +68,27 @@ class Store:
             found = hash_file(path)
         except FileNotFoundError:
             hint = f"fetch it: rockiln fetch; it comes from source {artifact.source!r}"
-            raise IntegrityError(f"{path}: {artifact.file} is not in the store", hint=hint) from None
+            message = f"{path}: {artifact.file} is not in the store"
+            raise IntegrityError(message, hint=hint, sha256=artifact.sha256) from None
         require_match(artifact, found, str(path))
 
-    def discard(self, artifact: Artifact) -> Path | None:
-        """Move a damaged file out of the way, so that it is fetched again; the last one is kept to be looked at."""
-        aside = self.path / "damaged" / artifact.sha256
+    def discard(self, artifact: Artifact | str) -> Path | None:
+        """Move a damaged file (or that of a sha256) out of the way, so that it is fetched again.
+
+        The last one of each name is kept under damaged/, to be looked at.
+        """
+        sha256 = artifact if isinstance(artifact, str) else artifact.sha256
+        aside = self.path / "damaged" / sha256
         with disk_faults_named(aside):
             aside.parent.mkdir(parents=True, exist_ok=True)
             try:
-                self.path_of(artifact).replace(aside)
+                self._path(sha256).replace(aside)
             except FileNotFoundError:
                 return None
         return aside
+
+    def _path(self, sha256: str) -> Path:
+        return self.path / "sha256" / sha256[:2] / sha256
 
 
 def hash_file(path: Path) -> tuple[str, int]:
@@ -107,7 +115,8 @@ def require_match(artifact: Artifact, found: tuple[str, int], origin: str) -> No
         f"{origin}: not {artifact.file} ({artifact.name} {artifact.version} from {artifact.source}): "
         f"sha256 {sha256}, {size_bytes} bytes; locked are {artifact.sha256}, {artifact.size_bytes} bytes"
     )
-    raise IntegrityError(message, hint="rockiln fetch --verify finds bad files of the store and fetches them again")
+    hint = "rockiln fetch --verify finds bad files of the store and fetches them again"
+    raise IntegrityError(message, hint=hint, sha256=artifact.sha256)
 
 
 def _copy_chunks(chunks: Iterable[bytes], write: Callable[[bytes], object], limit_bytes: int) -> tuple[str, int]:
