@@ -59,9 +59,13 @@ class GoneError(FetchError):
 
 
 class IntegrityError(RockilnError):
-    """Bytes differ from the hash that names them."""
+    """Bytes differ from the hash that names them; `sha256` is the hash they should have."""
 
     exit_code = 9
+
+    def __init__(self, message: str, *, hint: str = "", sha256: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.sha256 = sha256
 
 
 class UnpackError(RockilnError):

@@ -1,0 +1,115 @@
+"""matrix.toml → sessions: one image(TARGET) a row, one plugins(FRAMEWORK, VERSION) a cell, and the project's own checks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / "src"))  # nox has packaging, which is all that reading the matrix needs
+
+from rockiln.compatibility import read_compatibility  # noqa: E402  # after the path above
+from rockiln.matrix import read_matrix  # noqa: E402
+from rockiln.plan import make_plan  # noqa: E402
+from rockiln.recipe import read_recipes  # noqa: E402
+
+PLAN = make_plan(read_matrix(ROOT / "matrix.toml"), read_recipes(ROOT / "images"), read_compatibility())
+TARGETS = [nox.param(planned.id, id=planned.id) for planned in PLAN.targets]
+CELLS = [
+    nox.param(framework, version, id=f"{framework}, {version}")
+    for framework, version in sorted({(planned.target.framework, str(planned.taken.version)) for planned in PLAN.targets})
+]
+DISTRIBUTIONS = sorted(path.parent for path in (*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("compat/pyproject.toml")))
+
+nox.options.sessions = ["lint", "types", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_missing_interpreters = True
+nox.needs_version = ">=2024.10.9"
+
+
+def install_rockiln(session: nox.Session, *groups: str) -> None:
+    """The package, editable, with dependency groups of pyproject.toml."""
+    session.install("--quiet", "-e", ".", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), *groups))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff over everything; warnings count."""
+    session.install("--quiet", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "lint"))
+    session.run("ruff", "check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Mypy, strict, over the builder."""
+    install_rockiln(session, "lint")
+    session.run("mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests that this machine can run; what it lacks (Docker, user namespaces, archives) is skipped, and said."""
+    install_rockiln(session, "test")
+    session.run("pytest", *(session.posargs or ("-n", "2")))
+
+
+@nox.session
+def unit(session: nox.Session) -> None:
+    """Unit and golden tests only: no Docker, no archives."""
+    install_rockiln(session, "test")
+    session.run("pytest", "tests/unit", "tests/golden", *(session.posargs or ("-n", "2")))
+
+
+@nox.session
+def integration(session: nox.Session) -> None:
+    """The tests that take real archives, real engines, real time."""
+    install_rockiln(session, "test")
+    session.run("pytest", "tests/integration", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("target", TARGETS)
+def image(session: nox.Session, target: str) -> None:
+    """Build one image from the lock and smoke it. `nox -s "image(TARGET)" -- --compression zstd` passes options on."""
+    install_rockiln(session)
+    session.run("rockiln", "build", "--relock-gone", "--smoke", target, *session.posargs)
+
+
+@nox.session
+@nox.parametrize("framework,version", CELLS)
+def plugins(session: nox.Session, framework: str, version: str) -> None:
+    """Test the plugin distributions of one framework version."""
+    folders = [folder for folder in DISTRIBUTIONS if folder.name == f"rockiln-{framework}"]
+    if not folders:
+        session.skip(f"no plugins/rockiln-{framework} yet")
+    session.install("--quiet", f"{framework}=={version}", *map(str, folders), "pytest")
+    session.run("pytest", *(str(folder / "tests") for folder in folders), *session.posargs)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build the wheel of rockiln and of each own distribution into dist/, reproducibly."""
+    session.install("--quiet", "build", "hatchling")
+    for folder in (ROOT, *DISTRIBUTIONS):
+        session.run(
+            "python", "-m", "build", "--wheel", "--outdir", "dist", str(folder), env={"SOURCE_DATE_EPOCH": "315532800"}
+        )
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The same content by docker build and by rockiln, as ratios in one run."""
+    install_rockiln(session, "test")
+    session.run("python", "tests/bench/compare_docker.py", *session.posargs)
+
+
+@nox.session
+def clean(session: nox.Session) -> None:
+    """Remove build/ and dist/; the cache is left alone."""
+    for name in ("build", "dist"):
+        shutil.rmtree(ROOT / name, ignore_errors=True)
+    session.log(f"the cache stays: {os.environ.get('ROCKILN_CACHE', '~/.cache/rockiln')}")

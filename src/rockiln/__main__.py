@@ -1,0 +1,7 @@
+"""python -m rockiln → cli.main."""
+
+import sys
+
+from rockiln.cli import main
+
+sys.exit(main())

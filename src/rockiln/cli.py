@@ -1,0 +1,139 @@
+"""Command line → results on stdout, narration on stderr, an exit code. The only module that prints results,
+reads the environment and the clock, and exits."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import rockiln
+from rockiln.console import Console
+from rockiln.errors import DiskError, RockilnError, UsageError
+from rockiln.folders import Folders
+from rockiln.invocation import Invocation
+from rockiln.jsonable import dump
+from rockiln.verbs.table import VERBS
+
+INTERRUPTED = 130
+"""128 + SIGINT, as shells count."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return its exit code."""
+    parser = make_parser()
+    args = parser.parse_args(argv)
+    os.umask(0o022)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _answer(args)
+    except RockilnError as error:
+        if args.debug:
+            raise
+        return _report(error)
+    except KeyboardInterrupt:
+        print("rockiln: interrupted; nothing half-written was kept", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        if args.debug:
+            raise
+        return _report(DiskError(f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")))
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The whole command line, made from the table of verbs."""
+    parser = argparse.ArgumentParser(
+        prog="rockiln",
+        description="Slim, reproducible ROCm images for PyTorch, TensorFlow and JAX, from one version matrix.",
+        epilog="docs/ has a page for each stage; every error ends with what to do.",
+    )
+    parser.add_argument("--version", action="version", version=f"rockiln {rockiln.__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument("--quiet", action="store_true", help="no progress and no narration, only results and errors")
+    parser.add_argument("--project", type=Path, metavar="DIR", help="where matrix.toml is (default: here or above)")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="default: $ROCKILN_CACHE, else ~/.cache/rockiln")
+    parser.add_argument(
+        "--mirror", action="append", default=[], metavar="SOURCE=URL",
+        help="ask URL before the source's own place; may be repeated",
+    )  # fmt: skip
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, title="verbs")
+    for verb in VERBS:
+        sub = verbs.add_parser(verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
+        verb.add_arguments(sub)
+    return parser
+
+
+def _answer(args: argparse.Namespace) -> int:
+    verb = next(verb for verb in VERBS if verb.name == args.verb)
+    answer = verb.answer(args, _make_invocation(args, os.environ))
+    as_json = getattr(args, "json", False)
+    print(dump(answer.value).rstrip("\n") if as_json else answer.text, flush=True)
+    return _report(answer.fault) if answer.fault else 0
+
+
+def _report(error: RockilnError) -> int:
+    print(f"rockiln: error: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"hint: {error.hint}", file=sys.stderr)
+    return error.exit_code
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _make_invocation(args: argparse.Namespace, environ: Mapping[str, str]) -> Invocation:
+    project_path = _find_project(args.project)
+    folders = Folders(
+        project_path=project_path,
+        cache_path=_choose_cache(args.cache, environ),
+        build_path=project_path / "build",
+    )
+    return Invocation(
+        folders=folders,
+        environ=environ,
+        console=Console(None if args.quiet else sys.stderr),
+        jobs=getattr(args, "jobs", None) or len(os.sched_getaffinity(0)),
+        mirrors=_parse_mirrors(args.mirror),
+    )
+
+
+def _find_project(given: Path | None) -> Path:
+    """The folder given, or the nearest one at or above the working directory that holds matrix.toml."""
+    start = (given or Path.cwd()).absolute()
+    folders = (start,) if given else (start, *start.parents)
+    for folder in folders:
+        if (folder / "matrix.toml").is_file():
+            return folder
+    raise UsageError(f"no matrix.toml in {start}" + ("" if given else " or above"), hint="name it: --project DIR")
+
+
+def _choose_cache(given: Path | None, environ: Mapping[str, str]) -> Path:
+    if given:
+        return given.absolute()
+    if environ.get("ROCKILN_CACHE"):
+        return Path(environ["ROCKILN_CACHE"]).absolute()
+    home = environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    return Path(home) / "rockiln"
+
+
+def _parse_mirrors(pairs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    mirrors: dict[str, tuple[str, ...]] = {}
+    for pair in pairs:
+        name, equals, url = pair.partition("=")
+        if not (name and equals and url):
+            raise UsageError(f"--mirror {pair!r} is not SOURCE=URL", hint="a source is a key of [sources.*] in matrix.toml")
+        mirrors[name] = (*mirrors.get(name, ()), url)
+    return mirrors
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        sys.exit(main())

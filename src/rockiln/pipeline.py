@@ -1,0 +1,115 @@
+"""PlannedTarget → Image → SmokeReport: the stages, called in order. Each value lands in build/TARGET/ as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rockiln.assemble.rootfs import assemble
+from rockiln.build_key import compute_build_key, find_finished_image, remember_image
+from rockiln.contents import Contents
+from rockiln.errors import GoneError, IntegrityError
+from rockiln.fetch import fetch_artifacts
+from rockiln.image import Compression, Image
+from rockiln.image_files import image_entries
+from rockiln.invocation import Invocation
+from rockiln.jsonable import write_value
+from rockiln.layers import split
+from rockiln.lock import LockedTarget, require
+from rockiln.plan import PlannedTarget
+from rockiln.relock import relock_debs
+from rockiln.sandbox import NamespaceSandbox
+from rockiln.slim import drop_paths
+from rockiln.store import Store
+from rockiln.unpack.artifacts import unpack_artifacts
+from rockiln.write_image import write_image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """What a person may choose about a build without changing what the image holds."""
+
+    compression: Compression = "gzip"
+    relock_gone: bool = False
+    """Re-lock a target's debs when some of them have left their archive, instead of stopping."""
+    bundle_path: Path | None = None
+    """Take artifacts from this bundle; no network."""
+
+
+def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
+    """Build one target, or find that nothing has to be done."""
+    locked = require(invocation.lock, planned, invocation.matrix)
+    key = compute_build_key(planned, locked, options.compression)
+    folder = invocation.folders.target_path(planned.id)
+    if finished := find_finished_image(folder, key):
+        invocation.console.say(f"{planned.id}: up to date")
+        return finished
+    locked = fetch_target(planned, locked, invocation, options)
+    try:
+        image = _make_image(planned, locked, invocation, options)
+    except IntegrityError as fault:
+        _discard(fault, invocation)
+        locked = fetch_target(planned, locked, invocation, options)
+        image = _make_image(planned, locked, invocation, options)
+    remember_image(folder, compute_build_key(planned, locked, options.compression), image)
+    return image
+
+
+def fetch_target(
+    planned: PlannedTarget, locked: LockedTarget, invocation: Invocation, options: BuildOptions
+) -> LockedTarget:
+    """Have every artifact of the target in the store; returns what was fetched, re-locked where that was allowed."""
+    store = Store(invocation.folders.store_path)
+    folder = invocation.folders.target_path(planned.id)
+    if options.bundle_path:
+        from rockiln.bundle import read_bundle
+
+        read_bundle(options.bundle_path, store)
+    try:
+        report = _fetch(locked, store, invocation)
+    except GoneError as gone:
+        if not options.relock_gone:
+            raise
+        invocation.console.warn(gone.message)
+        locked = relock_debs(planned, invocation)
+        report = _fetch(locked, store, invocation)
+    write_value(locked, folder / "lock.json")
+    write_value(report, folder / "fetch.json")
+    return locked
+
+
+def _fetch(locked: LockedTarget, store: Store, invocation: Invocation) -> object:
+    return fetch_artifacts(
+        locked.artifacts, invocation.matrix, store, invocation.environ, invocation.jobs, invocation.console
+    )
+
+
+def _make_image(
+    planned: PlannedTarget, locked: LockedTarget, invocation: Invocation, options: BuildOptions
+) -> Image:
+    folders, jobs, console = invocation.folders, invocation.jobs, invocation.console
+    folder = folders.target_path(planned.id)
+    store, contents = Store(folders.store_path), Contents(folders.contents_path)
+    unpacked = unpack_artifacts(
+        locked.artifacts, store, contents, folders.unpacked_path, planned.target.python, jobs, console
+    )
+    generated = image_entries(planned, locked, contents)
+    rootfs = assemble(
+        planned, locked, unpacked, contents, NamespaceSandbox(), folders.cache_path, generated, jobs, console
+    )
+    slimmed = drop_paths(rootfs, planned.recipe.drops, contents)
+    layers = split(slimmed, planned.recipe.layer_budget)
+    image = write_image(planned, locked, layers, contents, folders, options.compression, jobs, console)
+    write_value(planned, folder / "plan.json")
+    write_value(replace(slimmed, dropped=()), folder / "rootfs.json")
+    write_value(slimmed.dropped, folder / "dropped.json")
+    write_value(layers, folder / "layers.json")
+    write_value(image, folder / "image.json")
+    return image
+
+
+def _discard(fault: IntegrityError, invocation: Invocation) -> None:
+    """Forget the bytes that a hash disowned, so that they are fetched and unpacked again."""
+    invocation.console.warn(f"{fault.message}; it is fetched and unpacked again")
+    Store(invocation.folders.store_path).discard(fault.sha256)
+    Contents(invocation.folders.contents_path).discard(fault.sha256)

@@ -1,0 +1,33 @@
+"""What a verb gives back → printed by cli.py: text for people, or the value itself for --json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rockiln.errors import RockilnError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A verb's result. `fault` is set where there is both a result to print and a reason not to exit with 0."""
+
+    text: str
+    value: object
+    fault: RockilnError | None = None
+
+
+def tabulate(rows: list[tuple[str, ...]]) -> str:
+    """Rows of text as left-aligned columns, two spaces apart, no trailing blanks."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def format_bytes(size_bytes: int) -> str:
+    """1234567 → "1.2 MB" (decimal units, as registries count)."""
+    amount = float(size_bytes)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.2f} GB"

@@ -1,0 +1,58 @@
+"""Arguments that several verbs share, declared once."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_targets(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """TARGET...: ids or globs over ids."""
+    parser.add_argument(
+        "targets", metavar="TARGET", nargs="+" if required else "*",
+        help="target id, or a glob over ids such as 'jax-*'" + ("" if required else "; default: all"),
+    )  # fmt: skip
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """--json."""
+    parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """--jobs."""
+    parser.add_argument("--jobs", type=positive, metavar="N", help="work on N things at once (default: CPU count)")
+
+
+def add_build_options(parser: argparse.ArgumentParser) -> None:
+    """--compression, --bundle, --relock-gone."""
+    parser.add_argument(
+        "--compression", choices=("gzip", "zstd"), default="gzip",
+        help="of layers; zstd is smaller and needs a Docker or containerd that reads it (default: gzip)",
+    )  # fmt: skip
+    add_fetch_options(parser)
+
+
+def add_fetch_options(parser: argparse.ArgumentParser) -> None:
+    """--bundle, --relock-gone."""
+    parser.add_argument("--bundle", type=Path, metavar="FILE", help="take artifacts from FILE, made by rockiln bundle")
+    parser.add_argument(
+        "--relock-gone", action="store_true",
+        help="when debs have left their archive, lock them anew and go on; the changes are printed",
+    )  # fmt: skip
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """--engine."""
+    parser.add_argument(
+        "--engine", choices=("auto", "docker", "embedded"), default="auto",
+        help="what runs the image; auto takes a Docker Engine that answers, else the kernel's own namespaces",
+    )  # fmt: skip
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of at least 1")
+    return number

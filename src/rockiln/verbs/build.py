@@ -1,0 +1,49 @@
+"""rockiln build: targets → images under build/, smoked where that was asked for."""
+
+from __future__ import annotations
+
+import argparse
+
+from rockiln.image import Image
+from rockiln.invocation import Invocation
+from rockiln.verbs.answer import Answer, format_bytes
+from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add_json, add_targets
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """TARGET..., --compression, --bundle, --relock-gone, --smoke, --engine, --jobs, --json."""
+    add_targets(parser)
+    add_build_options(parser)
+    parser.add_argument("--smoke", action="store_true", help="run the image's checks when it is built")
+    add_engine(parser)
+    add_jobs(parser)
+    add_json(parser)
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """Build each target in turn; with --smoke, run its checks before the next one starts."""
+    from rockiln.pipeline import BuildOptions, build_image
+    from rockiln.verbs.smoke import smoke_target
+
+    options = BuildOptions(
+        compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle
+    )  # fmt: skip
+    images, lines, fault = [], [], None
+    for planned in invocation.select(tuple(args.targets)):
+        image = build_image(planned, invocation, options)
+        images.append(image)
+        lines.append(describe_image(image))
+        if args.smoke:
+            smoked = smoke_target(planned, image, args.engine, (), invocation)
+            lines.append(smoked.text)
+            fault = fault or smoked.fault
+    return Answer(text="\n".join(lines), value=images, fault=fault)
+
+
+def describe_image(image: Image) -> str:
+    """Where the image is, its digest and its size."""
+    unpacked_bytes = sum(layer.unpacked_bytes for layer in image.layers)
+    return (
+        f"{image.target_id}\n  {image.digest}\n  {format_bytes(image.size_bytes)} to pull,"
+        f" {format_bytes(unpacked_bytes)} unpacked, {len(image.layers)} layers\n  {image.layout_path}"
+    )

@@ -1,0 +1,44 @@
+"""The table of verbs: name, one-line help, and the module that declares the arguments and gives the answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rockiln.invocation import Invocation
+from rockiln.verbs import build, bundle, fetch, load, lock, matrix, plan, show, smoke, why
+from rockiln.verbs.answer import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """One word after `rockiln`."""
+
+    name: str
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    answer: Callable[[argparse.Namespace, Invocation], Answer]
+
+
+def _verb(name: str, help_text: str, module: object) -> Verb:
+    return Verb(
+        name=name,
+        help=help_text,
+        add_arguments=module.add_arguments,  # type: ignore[attr-defined]  # each verb module has both
+        answer=module.answer,  # type: ignore[attr-defined]
+    )
+
+
+VERBS = (
+    _verb("plan", "show which images the matrix makes, and which rows are rejected and why", plan),
+    _verb("lock", "resolve every artifact of the targets and write matrix.lock", lock),
+    _verb("fetch", "download what the lock names into the store", fetch),
+    _verb("bundle", "write one file with everything that the targets need, for building without a network", bundle),
+    _verb("build", "make the targets' images as OCI layouts under build/", build),
+    _verb("smoke", "run the image's own checks inside the finished image", smoke),
+    _verb("load", "put finished images into a Docker Engine", load),
+    _verb("show", "print one stage's value of a target", show),
+    _verb("why", "say who brought a path, which layer holds it, or which rule dropped it", why),
+    _verb("matrix", "add or bump rows of matrix.toml, keeping its comments", matrix),
+)
