@@ -1,4 +1,4 @@
-"""matrix.toml → sessions: one image(TARGET) a row, one plugins(FRAMEWORK, VERSION) a cell, and the project's own checks."""
+"""matrix.toml → sessions: one image(TARGET) a row, one plugins(FRAMEWORK, VERSION) a cell, and our own checks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ PLAN = make_plan(read_matrix(ROOT / "matrix.toml"), read_recipes(ROOT / "images"
 TARGETS = [nox.param(planned.id, id=planned.id) for planned in PLAN.targets]
 CELLS = [
     nox.param(framework, version, id=f"{framework}, {version}")
-    for framework, version in sorted({(planned.target.framework, str(planned.taken.version)) for planned in PLAN.targets})
+    for framework, version in sorted({(item.target.framework, str(item.taken.version)) for item in PLAN.targets})
 ]
-DISTRIBUTIONS = sorted(path.parent for path in (*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("compat/pyproject.toml")))
+DISTRIBUTIONS = sorted(
+    path.parent for path in (*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("compat/pyproject.toml"))
+)
+PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
 nox.options.sessions = ["lint", "types", "tests"]
 nox.options.reuse_existing_virtualenvs = True
@@ -33,13 +36,13 @@ nox.needs_version = ">=2024.10.9"
 
 def install_rockiln(session: nox.Session, *groups: str) -> None:
     """The package, editable, with dependency groups of pyproject.toml."""
-    session.install("--quiet", "-e", ".", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), *groups))
+    session.install("--quiet", "-e", ".", *nox.project.dependency_groups(PYPROJECT, *groups))
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Ruff over everything; warnings count."""
-    session.install("--quiet", *nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "lint"))
+    session.install("--quiet", *nox.project.dependency_groups(PYPROJECT, "lint"))
     session.run("ruff", "check", ".")
 
 

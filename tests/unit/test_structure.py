@@ -183,9 +183,10 @@ def test_every_docs_page_is_linked_from_readme() -> None:
 
 
 def test_links_between_pages_resolve() -> None:
-    broken = []
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            if not (page.parent / target).exists():
-                broken.append(f"{page.name}: {target}")
-    assert not broken
+    pages = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    links = [
+        (page, target)
+        for page in pages
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    ]
+    assert not [f"{page.name}: {target}" for page, target in links if not (page.parent / target).exists()]
