@@ -129,7 +129,7 @@ def _parse_mirrors(pairs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     for pair in pairs:
         name, equals, url = pair.partition("=")
         if not (name and equals and url):
-            raise UsageError(f"--mirror {pair!r} is not SOURCE=URL", hint="SOURCE is a key of [sources.*] in matrix.toml")
+            raise UsageError(f"--mirror {pair!r} is not SOURCE=URL", hint="SOURCE is a key of [sources] in matrix.toml")
         mirrors[name] = (*mirrors.get(name, ()), url)
     return mirrors
 
