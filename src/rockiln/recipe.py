@@ -1,51 +1,21 @@
-"""images/NAME/image.toml → Recipe: what an image holds and how it starts. Data only; there is no shell in it."""
+"""RecipeFile + Target → Recipe: what an image holds and how it starts. Data only; there is no shell in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
+from packaging.requirements import Requirement
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileEdit:
-    """[[edit]]: a checked change of one file of one wheel. Fails unless the file is exactly the one it was made for."""
+from rockiln.matrix import Target
+from rockiln.recipe_file import DropRule, FileEdit, RecipeFile, User, read_recipes
 
-    path: str
-    owner: str
-    """"wheel:jaxlib"."""
-    sha256_before: str
-    replace: str
-    """Text that occurs exactly once."""
-    text: str
-    """What stands there afterwards ("with" in the file)."""
-    sha256_after: str
-    why: str
+__all__ = ["DropRule", "FileEdit", "Recipe", "User", "read_recipes", "select_recipe"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropRule:
-    """[[drop]]: whole files that nobody runs. The first rule that matches a path, `keep` globs excepted, drops it."""
-
-    rule: str
-    """Name, shown in reports: "docs", "locales", "tests"."""
-    paths: tuple[str, ...]
-    """Globs over image paths without leading slash; ** crosses folders (pathlib's full_match rules)."""
-    keep: tuple[str, ...]
-    owners: tuple[str, ...]
-    """Globs over owners ("wheel:*"); empty: all."""
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class User:
-    """[[user]]: an account besides those that Debian's base-passwd makes."""
-
-    name: str
-    uid: int
-    gid: int
-    home: str
-    shell: str
+Value = TypeVar("Value")
+DEFAULT_LAYER_BUDGET = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +43,50 @@ class Recipe:
     smoke_tiers: tuple[str, ...]
     """Tiers that exist for this recipe: "cpu", "gpu", "multi-gpu"."""
     required_tiers: tuple[str, ...]
+    wheels: tuple[Requirement, ...] = ()
+    """Wheels besides the framework's (pip); planning adds them to those of the candidate."""
 
     @property
     def smoke_path(self) -> Path:
         """Folder of check_*.py programs."""
         return self.path.parent / "smoke"
+
+
+def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
+    """What `target.recipe` and the files it extends say for this target; the extended file comes first."""
+    chain = _chain(recipes, target.recipe)
+    packages = [found for file in chain for found in file.packages if found.when.holds(target)]
+    return Recipe(
+        name=target.recipe,
+        path=chain[-1].path,
+        packages=tuple(dict.fromkeys(name for found in packages for name in found.names)),
+        wheels=tuple(wheel for found in packages for wheel in found.wheels),
+        env={k: v for file in chain for env in file.env if env.when.holds(target) for k, v in env.values.items()},
+        workdir=_last((file.workdir for file in chain), "/"),
+        user=_last((file.user for file in chain), "root"),
+        cmd=_last((file.cmd for file in chain), ()),
+        labels={key: text for file in chain for key, text in file.labels.items()},
+        writable_folders=tuple(dict.fromkeys(path for file in chain for path in file.writable_folders)),
+        files={path: text for file in chain for path, text in file.files.items()},
+        edits=tuple(_place(edit, target) for file in chain for when, edit in file.edits if when.holds(target)),
+        drops=tuple(drop for file in chain for when, drop in file.drops if when.holds(target)),
+        users=tuple(user for file in chain for user in file.users),
+        layer_budget=_last((file.layer_budget for file in chain), DEFAULT_LAYER_BUDGET),
+        smoke_tiers=_last((file.smoke_tiers for file in chain), ()),
+        required_tiers=_last((file.required_tiers for file in chain), ()),
+    )
+
+
+def _chain(recipes: Mapping[str, RecipeFile], name: str) -> tuple[RecipeFile, ...]:
+    """The file and what it extends, outermost first. read_recipes has refused circles and unknown names."""
+    file = recipes[name]
+    return (*_chain(recipes, file.extends), file) if file.extends else (file,)
+
+
+def _place(edit: FileEdit, target: Target) -> FileEdit:
+    """`{python}` in the path of an edit is the image's Python, e.g. 3.12: wheels lie below its name."""
+    return replace(edit, path=edit.path.replace("{python}", str(target.python)))
+
+
+def _last(values: Iterable[Value | None], default: Value) -> Value:
+    return [default, *(value for value in values if value is not None)][-1]
