@@ -10,6 +10,7 @@ of the new process namespace, mounts, and reaps; the grandchild becomes the comm
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -394,7 +395,8 @@ def give_up_privileges(request: Request, *, many_ids: bool) -> None:
         except OSError:
             continue  # this kernel knows fewer
     if many_ids:
-        os.setgroups([])
+        with contextlib.suppress(PermissionError):  # root in a namespace that somebody else mapped may not
+            os.setgroups([])
         os.setgid(request.gid)
         os.setuid(request.uid)
     call_libc("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
