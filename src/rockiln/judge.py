@@ -85,7 +85,7 @@ def find_release(rocm: Version, origin: str, compatibility: Compatibility) -> Ro
 
 def _judge_wheels(candidate: Candidate, framework: Framework) -> Iterator[str]:
     """The version must be the one that the framework's wheel really has, and its companions' too."""
-    pins = {canonicalize_name(wheel.name): pinned_version(wheel) for wheel in candidate.wheels}
+    pins: dict[str, Version] = {canonicalize_name(wheel.name): pinned_version(wheel) for wheel in candidate.wheels}
     own = [name for name in framework.distributions if name in pins]
     if len(own) != 1:
         yield f"its wheels hold {len(own)} of {_join(framework.distributions)}; exactly one is needed"

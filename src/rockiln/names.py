@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
 from rockiln.errors import UsageError
-from rockiln.plan import PlannedTarget
 
 ID_PATTERN = re.compile(r"[a-z0-9]+([.+-][a-z0-9]+)*")
 """What a target id looks like. No underscore: that is the escape character below, so both escapes are one to one."""
 TAG_LIMIT = 128
 """https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests"""
+
+
+class HasFramework(Protocol):
+    """As much of a Target as a reference needs."""
+
+    @property
+    def framework(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+
+
+class HasTarget(Protocol):
+    """As much of a PlannedTarget as a reference needs."""
+
+    @property
+    def target(self) -> HasFramework: ...
 
 
 def escape_tag(target_id: str) -> str:
@@ -26,9 +42,9 @@ def escape_bake_name(target_id: str) -> str:
     return _require_id(target_id).replace(".", "_").replace("+", "__")
 
 
-def image_reference(planned: PlannedTarget) -> str:
+def image_reference(planned: HasTarget) -> str:
     """The name under which an engine loads the image: rockiln/FRAMEWORK:ID."""
-    return f"rockiln/{planned.target.framework}:{escape_tag(planned.id)}"
+    return f"rockiln/{planned.target.framework}:{escape_tag(planned.target.id)}"
 
 
 def _require_id(target_id: str) -> str:

@@ -12,7 +12,8 @@ from rockiln.compatibility import Compatibility
 from rockiln.errors import PlanError
 from rockiln.judge import judge_candidate, judge_row
 from rockiln.matrix import Candidate, Matrix, Source, Target
-from rockiln.recipe import Recipe, RecipeFile, select_recipe
+from rockiln.recipe import Recipe, select_recipe
+from rockiln.recipe_file import RecipeFile
 from rockiln.tables import quote, suggest
 
 
