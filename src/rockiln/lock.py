@@ -1,35 +1,190 @@
-"""matrix.lock ⇄ Lock: source, file, version, sha256 and size of every artifact of every target. Generated."""
+"""Lock + plan → LockedTarget: what a target is made of, byte for byte, or why that cannot be said."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from rockiln.artifact import Artifact
+from rockiln.errors import LockError
+from rockiln.lock_file import read_lock, write_lock
+from rockiln.locked import Lock, LockedTarget, Unresolved
+from rockiln.matrix import Matrix, Source
+from rockiln.plan import Plan, PlannedTarget
+from rockiln.source_tree import find_distributions, hash_tree
+
+__all__ = [
+    "COMPRESSORS", "Lock", "LockChange", "LockFault", "LockedTarget", "Unresolved", "check_lock", "diff_locks",
+    "inputs_sha256", "is_current", "mirror_setting", "mirror_variable", "read_lock", "requested_owners", "require",
+    "write_lock",
+]  # fmt: skip
+
+RESOLVER = 1
+"""Part of every inputs hash: raised when the same inputs must be resolved anew, since rockiln resolves differently."""
+
+COMPRESSORS = ("deflate", "zstandard")
+"""Libraries whose version decides the bytes of a layer, and so every digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LockedTarget:
-    """What one target is made of; `inputs_sha256` tells when matrix or recipe have changed since."""
+class LockFault:
+    """Why a target cannot be built from the lock, and the command that mends it."""
 
     target_id: str
-    inputs_sha256: str
-    artifacts: tuple[Artifact, ...]
-    requested: tuple[str, ...]
-    """Owners ("deb:bash") that the recipe asked for by name; the others came as dependencies."""
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unresolved:
-    """A target that could not be resolved where the lock was made, and why."""
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class LockChange:
+    """One owner of one target that differs between two locks; "" stands for not there."""
 
     target_id: str
-    inputs_sha256: str
-    source: str
-    reason: str
+    owner: str
+    old_version: str
+    new_version: str
+
+    def __str__(self) -> str:
+        if not self.old_version:
+            return f"{self.target_id}: {self.owner} {self.new_version} is new"
+        if not self.new_version:
+            return f"{self.target_id}: {self.owner} {self.old_version} is gone"
+        if self.old_version == self.new_version:
+            return f"{self.target_id}: {self.owner} {self.new_version} has other bytes or another place"
+        return f"{self.target_id}: {self.owner} {self.old_version} -> {self.new_version}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lock:
-    targets: Mapping[str, LockedTarget]
-    unresolved: Mapping[str, Unresolved]
+def inputs_sha256(planned: PlannedTarget, matrix: Matrix) -> str:
+    """Hash what decides the resolution and nothing else: not mirrors, keyrings, files, env or drop rules."""
+    own = find_distributions(matrix.path.parent) if planned.target.plugins else {}
+    inputs = {
+        "resolver": RESOLVER,
+        "os": planned.target.os,
+        "python": str(planned.target.python),
+        "packages": sorted(planned.recipe.packages),
+        "wheels": sorted(str(wheel) for wheel in planned.taken.wheels),
+        "own": {name: _tree_of(name, own) for name in sorted(planned.target.plugins)},
+        "sources": [_source_inputs(matrix.sources[name]) for name in planned.target.sources],
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def _tree_of(name: str, own: Mapping[str, Path]) -> str:
+    path = own.get(canonicalize_name(name))
+    return hash_tree(path) if path else ""
+
+
+def _source_inputs(source: Source) -> Mapping[str, object]:
+    return {
+        "name": source.name,
+        "kind": source.kind,
+        "url": source.url,
+        "distribution": source.distribution,
+        "suites": source.suites,
+        "components": source.components,
+        "pinned": source.pinned_packages,
+        "packages": source.packages,
+    }
+
+
+def requested_owners(planned: PlannedTarget) -> tuple[str, ...]:
+    """Owners that recipe and row ask for by name."""
+    wheels = [wheel.name for wheel in planned.taken.wheels] + list(planned.target.plugins)
+    owners = {f"deb:{package}" for package in planned.recipe.packages}
+    return tuple(sorted(owners | {f"wheel:{canonicalize_name(name)}" for name in wheels}))
+
+
+def is_current(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> bool:
+    """Whether the lock says what the target is made of today."""
+    return next(_find_faults(lock, planned, matrix), None) is None
+
+
+def require(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> LockedTarget:
+    """The target's entry; LockError with the command to run when it is missing, stale, unresolved or incomplete."""
+    for fault in (*_find_faults(lock, planned, matrix), *_compressor_faults(lock)):
+        raise LockError(fault.message, hint=fault.hint)
+    return lock.targets[planned.id]
+
+
+def check_lock(lock: Lock, plan: Plan, matrix: Matrix) -> tuple[LockFault, ...]:
+    """Everything that is wrong, for CI. A current entry that is unresolved, with its reason, is accepted."""
+    faults = list(_compressor_faults(lock))
+    for planned in plan.targets:
+        unresolved = lock.unresolved.get(planned.id)
+        if unresolved is None or unresolved.inputs_sha256 != inputs_sha256(planned, matrix):
+            faults += _find_faults(lock, planned, matrix)
+    known = {target.id for target in matrix.targets}
+    for target_id in sorted((lock.targets.keys() | lock.unresolved.keys()) - known):
+        message = f"matrix.lock: {target_id} is no row of {matrix.path.name} any more"
+        faults.append(LockFault(target_id=target_id, message=message, hint="run: rockiln lock"))
+    return tuple(faults)
+
+
+def _find_faults(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> Iterator[LockFault]:
+    def fault(message: str, hint: str = f"run: rockiln lock {planned.id}") -> LockFault:
+        return LockFault(target_id=planned.id, message=f"matrix.lock: {planned.id} {message}", hint=hint)
+
+    locked, unresolved = lock.targets.get(planned.id), lock.unresolved.get(planned.id)
+    entry = locked or unresolved
+    if entry is None:
+        yield fault("is not locked")
+    elif entry.inputs_sha256 != inputs_sha256(planned, matrix):
+        yield fault(f"is stale: {matrix.path.name}, its recipe or an own distribution changed after it was locked")
+    elif unresolved:
+        way = f"reach the source, or name a copy of it: {mirror_setting(unresolved.source)}"
+        yield fault(f"is unresolved: {unresolved.reason}", f"{way}; then run: rockiln lock {planned.id}")
+    elif locked:
+        for artifact in locked.artifacts:
+            if not artifact.sha256 or not artifact.size_bytes:
+                yield fault(f"names {artifact.file} without hash or size: only `rockiln lock` writes those")
+
+
+def _compressor_faults(lock: Lock) -> Iterator[LockFault]:
+    for name, version in lock.compressors.items():
+        if version != installed_version(name):
+            message = f"matrix.lock: digests hold with {name} {version}; here is {installed_version(name)}"
+            yield LockFault(target_id="", message=message, hint=f"install {name}=={version}, or run: rockiln lock")
+
+
+def mirror_setting(source: str) -> str:
+    """How a person names a mirror of a source: in the file, for one command, or in the environment."""
+    return f'[mirrors] {source} = ["URL"] in matrix.toml, --mirror {source}=URL, or {mirror_variable(source)}=URL'
+
+
+def mirror_variable(source: str) -> str:
+    """Environment variable that holds mirrors of a source, separated by spaces."""
+    word = "".join(letter if letter.isalnum() else "_" for letter in source)
+    return f"ROCKILN_MIRROR_{word.upper()}"
+
+
+def diff_locks(old: Lock, new: Lock) -> tuple[LockChange, ...]:
+    """What differs for the owners of targets that are in `new`, sorted."""
+    changes: list[LockChange] = []
+    for target_id, target in new.targets.items():
+        before = _by_owner(old.targets.get(target_id))
+        after = _by_owner(target)
+        differing = (owner for owner in before.keys() | after.keys() if before.get(owner) != after.get(owner))
+        changes += [_change(target_id, owner, before.get(owner), after.get(owner)) for owner in differing]
+    return tuple(sorted(changes))
+
+
+def _by_owner(target: LockedTarget | None) -> Mapping[str, Artifact]:
+    return {artifact.owner: artifact for artifact in target.artifacts} if target else {}
+
+
+def _change(target_id: str, owner: str, old: Artifact | None, new: Artifact | None) -> LockChange:
+    return LockChange(
+        target_id=target_id,
+        owner=owner,
+        old_version=old.version if old else "",
+        new_version=new.version if new else "",
+    )
