@@ -23,7 +23,7 @@ FLOORS = (
     ("plan", "edit_matrix"),
     ("lock",),
     ("store", "contents", "sandbox"),
-    ("resolve", "places", "fetch", "bundle", "unpack"),
+    ("resolve", "places", "download", "fetch", "bundle", "unpack"),
     ("assemble", "slim", "image_files"),
     ("layers", "tar_stream", "compress", "image_config", "write_image"),
     ("engines",),

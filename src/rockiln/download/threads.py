@@ -1,0 +1,51 @@
+"""Function + values → results as they come, from threads that an interrupt or an error need not wait for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+LAST_WAIT_S = 1.0
+"""How long to wait for threads that have work in hand when the others are told to end."""
+
+
+def map_threads(make: Callable[[Given], Made], values: Sequence[Given], threads: int) -> Iterator[Made]:
+    """`make` of each value, in the order in which they get ready; the first exception ends it.
+
+    Daemon threads, unlike those of concurrent.futures: one that hangs in a read does not hold up Ctrl-C.
+    """
+    waiting: SimpleQueue[Given] = SimpleQueue()
+    ready: SimpleQueue[tuple[Made | None, BaseException | None]] = SimpleQueue()
+    ended = threading.Event()
+    for value in values:
+        waiting.put(value)
+
+    def work() -> None:
+        while not ended.is_set():
+            try:
+                value = waiting.get_nowait()
+            except Empty:
+                return
+            try:
+                ready.put((make(value), None))
+            except BaseException as fault:  # noqa: BLE001 (raised again, in the thread that asked)
+                ready.put((None, fault))
+
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(values)))]
+    for worker in workers:
+        worker.start()
+    try:
+        for _ in values:
+            made, fault = ready.get()
+            if fault is not None:
+                raise fault
+            yield made  # type: ignore[misc]  # only a fault comes without a result
+    finally:
+        ended.set()
+        for worker in workers:
+            worker.join(LAST_WAIT_S / len(workers))
