@@ -6,8 +6,6 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from packaging.requirements import Requirement
-
 from rockiln.compatibility import Compatibility
 from rockiln.errors import PlanError
 from rockiln.judge import judge_candidate, judge_row
@@ -32,6 +30,7 @@ class PlannedTarget:
     target: Target
     recipe: Recipe
     taken: Candidate
+    """The candidate that fills the row, with the recipe's own wheels after the framework's."""
     passed_over: tuple[RejectedCandidate, ...]
     caveats: tuple[str, ...]
     """What a person should know: conjectured evidence, an unchecked Valid-Until, absent libraries."""
@@ -39,11 +38,6 @@ class PlannedTarget:
     @property
     def id(self) -> str:
         return self.target.id
-
-    @property
-    def wheels(self) -> tuple[Requirement, ...]:
-        """What to resolve: the candidate's wheels and the recipe's."""
-        return (*self.taken.wheels, *self.recipe.wheels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +105,11 @@ def _take(
     recipes: Mapping[str, RecipeFile],
 ) -> PlannedTarget:
     target = replace(row, version=candidate.version)  # the id names what the wheel is, not what was hoped for
+    recipe = select_recipe(recipes, target)
     return PlannedTarget(
         target=target,
-        recipe=select_recipe(recipes, target),
-        taken=candidate,
+        recipe=recipe,
+        taken=replace(candidate, wheels=(*candidate.wheels, *recipe.wheels)),
         passed_over=passed_over,
         caveats=_list_caveats(target, candidate, sources),
     )

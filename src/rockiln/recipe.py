@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,7 +44,9 @@ class Recipe:
     """Tiers that exist for this recipe: "cpu", "gpu", "multi-gpu"."""
     required_tiers: tuple[str, ...]
     wheels: tuple[Requirement, ...] = ()
-    """Wheels besides the framework's (pip); planning adds them to those of the candidate."""
+    """Wheels besides the framework's (pip); planning adds them to those of the taken candidate."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Symlinks to add: image path → target as written. For a name that no package brings."""
 
     @property
     def smoke_path(self) -> Path:
@@ -67,6 +69,7 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         cmd=_last((file.cmd for file in chain), ()),
         labels={key: text for file in chain for key, text in file.labels.items()},
         writable_folders=tuple(dict.fromkeys(path for file in chain for path in file.writable_folders)),
+        links={link.path: link.target for file in chain for when, link in file.links if when.holds(target)},
         files={path: text for file in chain for path, text in file.files.items()},
         edits=tuple(_place(edit, target) for file in chain for when, edit in file.edits if when.holds(target)),
         drops=tuple(drop for file in chain for when, drop in file.drops if when.holds(target)),

@@ -52,6 +52,15 @@ class DropRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """[[link]]: a symlink that no package brings, though something looks for it."""
+
+    path: str
+    target: str
+    """As written into the symlink: absolute, or relative to the link's folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class User:
     """[[user]]: an account besides those that Debian's base-passwd makes."""
 
@@ -109,6 +118,7 @@ class RecipeFile:
     env: tuple[EnvSet, ...]
     edits: tuple[tuple[When, FileEdit], ...]
     drops: tuple[tuple[When, DropRule], ...]
+    links: tuple[tuple[When, Link], ...]
     users: tuple[User, ...]
     labels: Mapping[str, str]
     files: Mapping[str, str]
@@ -152,6 +162,7 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         env=tuple(_read_env(table) for table in top.tables("env")),
         edits=tuple(_read_edit(table) for table in top.tables("edit")),
         drops=tuple(_read_drop(table) for table in top.tables("drop")),
+        links=tuple(_read_link(table) for table in top.tables("link")),
         users=tuple(_read_user(table) for table in top.tables("user")),
         labels=top.text_map("labels"),
         files=_read_files(top),
@@ -256,6 +267,14 @@ def _read_drop(table: Table) -> tuple[When, DropRule]:
     when = _read_when(table)
     table.refuse_others()
     return when, drop
+
+
+def _read_link(table: Table) -> tuple[When, Link]:
+    link = Link(path=_image_path(table, "path"), target=table.text("target"))
+    table.text("why")
+    when = _read_when(table)
+    table.refuse_others()
+    return when, link
 
 
 def _read_user(table: Table) -> User:
