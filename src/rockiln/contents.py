@@ -6,18 +6,18 @@ has nothing to attack, and two owners of the same bytes share one file.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import itertools
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Self
 
-from rockiln.errors import DiskError, IntegrityError
+from rockiln.disk import disk_faults_named
+from rockiln.errors import IntegrityError
 
 MODE = 0o555
 """Readable and executable by all, writable by nobody: a sandbox may run a content in place."""
@@ -28,26 +28,12 @@ HELD_BYTES = 1 << 20
 PARTIAL_AGE_S = 24 * 3600.0
 """A partial file this old belongs to a process that was killed."""
 
-_DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG})
-
 
 class Content(NamedTuple):
     """What `put` returns: the name of the bytes, and how many there are."""
 
     sha256: str
     size_bytes: int
-
-
-@contextmanager
-def disk_faults(path: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into the error that says so."""
-    try:
-        yield
-    except OSError as fault:
-        if fault.errno not in _DISK_ERRNOS:
-            raise
-        hint = "free some space, or choose another cache folder"
-        raise DiskError(f"cannot write below {path}: {fault.strerror}", hint=hint) from fault
 
 
 class Contents:
@@ -86,7 +72,7 @@ class Contents:
             return self.path_of(sha256).open("rb")
         except FileNotFoundError as fault:
             hint = "run the command again: what is missing is unpacked anew"
-            raise IntegrityError(f"content {sha256} is gone from {self._path}", hint=hint) from fault
+            raise IntegrityError(f"content {sha256} is gone from {self._path}", hint=hint, sha256=sha256) from fault
 
     def read_bytes(self, sha256: str) -> bytes:
         """The bytes named `sha256`, all at once."""
@@ -101,9 +87,9 @@ class Contents:
         """Keep `data`."""
         sha256 = hashlib.sha256(data).hexdigest()
         if not self.holds(sha256, len(data)):
-            with self._partial() as (descriptor, partial):
-                _write_all(descriptor, data)
-                self._finish(descriptor, partial, sha256)
+            with disk_faults_named(self._path, len(data)), self._partial() as partial:
+                _write_all(partial.descriptor, data)
+                partial.finish(self._file(sha256))
         return Content(sha256, len(data))
 
     def put(self, chunks: Iterable[bytes]) -> Content:
@@ -121,49 +107,57 @@ class Contents:
     def _put_streaming(self, chunks: Iterable[bytes]) -> Content:
         digest = hashlib.sha256()
         size_bytes = 0
-        with self._partial() as (descriptor, partial):
+        with self._partial() as partial:
             for chunk in chunks:
                 digest.update(chunk)
                 size_bytes += len(chunk)
-                with disk_faults(self._path):
-                    _write_all(descriptor, chunk)
+                with disk_faults_named(self._path):
+                    _write_all(partial.descriptor, chunk)
             sha256 = digest.hexdigest()
             if not self.holds(sha256, size_bytes):
-                self._finish(descriptor, partial, sha256)
+                with disk_faults_named(self._path):
+                    partial.finish(self._file(sha256))
         return Content(sha256, size_bytes)
 
-    @contextmanager
-    def _partial(self) -> Iterator[tuple[int, str]]:
-        """A new file without a name of its own yet; gone afterwards unless it was finished."""
-        with disk_faults(self._path):
+    def _partial(self) -> _Partial:
+        if not self._is_ready:
             self._make_folders()
-            partial = f"{self._folder}/partial/{self._token}-{os.getpid()}-{next(self._count)}"
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
-        try:
-            yield descriptor, partial
-        finally:
-            os.close(descriptor)
-            with suppress(FileNotFoundError):
-                os.unlink(partial)  # noqa: PTH108 - a str, as in `holds`
-
-    def _finish(self, descriptor: int, partial: str, sha256: str) -> None:
-        with disk_faults(self._path):
-            os.fchmod(descriptor, MODE)
-            os.replace(partial, self._file(sha256))  # noqa: PTH105 - a str, as in `holds`
+        return _Partial(f"{self._folder}/partial/{self._token}-{os.getpid()}-{next(self._count)}")
 
     def _file(self, sha256: str) -> str:
         return f"{self._folder}/{sha256[:2]}/{sha256}"
 
     def _make_folders(self) -> None:
         """The 256 folders, once; also takes away what killed processes left behind."""
-        if self._is_ready:
-            return
         partial_path = self._path / "partial"
-        partial_path.mkdir(parents=True, exist_ok=True)
-        for number in range(256):
-            (self._path / f"{number:02x}").mkdir(exist_ok=True)
-        _remove_old_files(partial_path)
+        with disk_faults_named(self._path):
+            partial_path.mkdir(parents=True, exist_ok=True)
+            for number in range(256):
+                (self._path / f"{number:02x}").mkdir(exist_ok=True)
+            _remove_old_files(partial_path)
         self._is_ready = True
+
+
+class _Partial:
+    """A file on its way: it gets its name when it is whole, and is gone after the block otherwise."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._is_finished = False
+
+    def __enter__(self) -> Self:
+        self.descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        return self
+
+    def finish(self, path: str) -> None:
+        os.fchmod(self.descriptor, MODE)
+        os.replace(self._path, path)  # noqa: PTH105 - a str, as in `holds`
+        self._is_finished = True
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.descriptor)
+        if not self._is_finished:
+            os.unlink(self._path)  # noqa: PTH108 - a str, as in `holds`
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -133,7 +133,7 @@ def test_full_disk_is_a_disk_error_and_leaves_nothing(contents: Contents) -> Non
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
-        with pytest.raises(DiskError, match="cannot write below"):
+        with pytest.raises(DiskError, match="disk is full"):
             contents.put(chunks())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
