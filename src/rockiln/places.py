@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from packaging.utils import canonicalize_name
 
@@ -57,7 +57,8 @@ def find_in_page(page: bytes, content_type: str, page_url: str, artifact: Artifa
     listed = _parse_page(page, content_type, page_url, artifact.name)
     if not listed:
         raise ValueError("no files: a login page, perhaps")
-    files = [(file.url, file.digests.get("sha256", "")) for file in listed if file.filename == artifact.file]
+    # by URL, not by the link's text, which is free
+    files = [(file.url, file.digests.get("sha256", "")) for file in listed if _file_of(file.url) == artifact.file]
     return min(files, key=lambda file: file[1] != artifact.sha256, default=("", ""))
 
 
@@ -79,6 +80,10 @@ def _make_place(artifact: Artifact, source: Source, base_url: str) -> Place:
 def _as_url(base: str, folder_path: Path) -> str:
     """A path, relative to matrix.toml, may stand where a URL may."""
     return base if "://" in base else (folder_path / base).absolute().as_uri()
+
+
+def _file_of(url: str) -> str:
+    return unquote(urlsplit(url).path.rpartition("/")[2])
 
 
 def _parse_page(page: bytes, content_type: str, page_url: str, project: str) -> list[DistributionPackage]:
