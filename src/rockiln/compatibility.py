@@ -21,8 +21,10 @@ class Framework:
     """[frameworks.NAME]: under which distributions it comes, and what must have the framework's own version."""
 
     name: str
-    distributions: tuple[str, ...]
-    """A candidate holds exactly one of these, and its public version is the image's."""
+    cpu: tuple[str, ...]
+    """For a CPU row, a candidate holds exactly one of these, and its public version is the image's."""
+    rocm: tuple[str, ...]
+    """The same for a row on ROCm."""
     lockstep: tuple[str, ...]
     """Distributions whose public version must equal the framework's, where a candidate names them."""
     source: str
@@ -36,7 +38,13 @@ class RocmRelease:
     origin: str
     archs: tuple[str, ...]
     oses: tuple[str, ...]
+    os_archs: Mapping[str, tuple[str, ...]]
+    """Systems on which only some of the targets are supported."""
     source: str
+
+    def archs_on(self, os: str) -> tuple[str, ...]:
+        """The GPU targets that this release supports on a system."""
+        return self.os_archs.get(os, self.archs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +55,7 @@ class Validation:
     rocm: Version
     origin: str
     versions: tuple[Version, ...]
+    except_archs: tuple[str, ...]
     source: str
 
 
@@ -98,8 +107,9 @@ def read_compatibility(path: Path = COMPATIBILITY_PATH) -> Compatibility:
 def _read_framework(name: str, table: Table) -> Framework:
     found = Framework(
         name=name,
-        distributions=tuple(canonicalize_name(text) for text in table.texts("distributions")),
-        lockstep=tuple(canonicalize_name(text) for text in table.texts("lockstep", ())),
+        cpu=_names(table, "cpu"),
+        rocm=_names(table, "rocm"),
+        lockstep=_names(table, "lockstep") if "lockstep" in table else (),
         source=table.text("source"),
     )
     table.refuse_others()
@@ -112,6 +122,7 @@ def _read_rocm(table: Table) -> RocmRelease:
         origin=table.text("origin"),
         archs=table.texts("archs"),
         oses=table.texts("os"),
+        os_archs=table.texts_map("os-archs"),
         source=table.text("source"),
     )
     table.refuse_others()
@@ -124,6 +135,7 @@ def _read_validation(table: Table) -> Validation:
         rocm=table.version("rocm"),
         origin=table.text("origin"),
         versions=_versions(table, "versions"),
+        except_archs=table.texts("except-archs", ()),
         source=table.text("source"),
     )
     table.refuse_others()
@@ -145,6 +157,10 @@ def _read_wheel(table: Table) -> WheelPythons:
     )
     table.refuse_others()
     return found
+
+
+def _names(table: Table, key: str) -> tuple[str, ...]:
+    return tuple(canonicalize_name(text) for text in table.texts(key))
 
 
 def _versions(table: Table, key: str) -> tuple[Version, ...]:

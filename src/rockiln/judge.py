@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from packaging.requirements import Requirement
@@ -11,6 +12,9 @@ from packaging.version import Version
 from rockiln.compatibility import Compatibility, Framework, RocmRelease
 from rockiln.matrix import Candidate, Target
 from rockiln.tables import suggest
+
+BUILT_FOR = re.compile(r"(cpu|cu\d+|rocm\d+(?:\.\d+)+)(\.|$)")
+"""At the start of a local version; cu126 is a CUDA build, which no row wants."""
 
 
 def judge_row(row: Target, compatibility: Compatibility) -> tuple[str, ...]:
@@ -25,27 +29,30 @@ def judge_candidate(row: Target, candidate: Candidate, compatibility: Compatibil
         return ()  # judge_row has said so
     return (
         *judge_version(row, candidate.version, compatibility),
-        *_judge_wheels(candidate, framework),
+        *_judge_wheels(row, candidate, framework),
+        *_judge_builds(row, candidate.wheels),
         *_judge_pythons(row.python, candidate.wheels, compatibility),
     )
 
 
 def judge_version(row: Target, version: Version, compatibility: Compatibility) -> tuple[str, ...]:
-    """Reasons against this version of the framework on the row's ROCm."""
+    """Reasons against this version of the framework on the row's ROCm and GPU targets."""
     if row.rocm is None:
         return ()
-    found = [
-        validation
-        for validation in compatibility.validations
-        if (validation.framework, validation.rocm, validation.origin) == (row.framework, row.rocm, row.rocm_origin)
+    on_rocm = [
+        item
+        for item in compatibility.validations
+        if (item.framework, item.rocm, item.origin) == (row.framework, row.rocm, row.rocm_origin)
     ]
-    known = [known for validation in found for known in validation.versions]
-    if version in known:
-        return ()
     rocm = f"{row.rocm_origin} ROCm {row.rocm}"
-    if not known:
+    found = next((item for item in on_rocm if version in item.versions), None)
+    if found:
+        broken = [arch for arch in row.archs if arch in found.except_archs]
+        return (f"{row.framework} {version} on {rocm} is not for {_join(broken)} ({found.source})",) if broken else ()
+    if not on_rocm:
         return (f"nobody has run {row.framework} on {rocm}, as far as the table knows",)
-    return (f"{row.framework} {version} is not validated on {rocm}; {_join(known)} are",)
+    known = _join(known for item in on_rocm for known in item.versions)
+    return (f"{row.framework} {version} is not validated on {rocm}; {known} are",)
 
 
 def pinned_version(requirement: Requirement) -> Version:
@@ -71,11 +78,13 @@ def _judge_rocm(row: Target, rocm: Version, compatibility: Compatibility) -> Ite
         known = _join(f"{found.origin} {found.version}" for found in compatibility.rocms)
         yield f"unknown ROCm: {row.rocm_origin} {rocm}; the table knows {known}"
         return
+    if row.os not in release.oses:
+        yield f"{release.origin} ROCm {rocm} is not made for {row.os}, only for {_join(release.oses)}"
     for arch in row.archs:
         if arch not in release.archs:
             yield f"{release.origin} ROCm {rocm} has no code for {arch}, only for {_join(release.archs)}"
-    if row.os not in release.oses:
-        yield f"{release.origin} ROCm {rocm} is not made for {row.os}, only for {_join(release.oses)}"
+        elif arch not in release.archs_on(row.os):
+            yield f"{release.origin} ROCm {rocm} does not support {arch} on {row.os}"
 
 
 def find_release(rocm: Version, origin: str, compatibility: Compatibility) -> RocmRelease | None:
@@ -83,15 +92,36 @@ def find_release(rocm: Version, origin: str, compatibility: Compatibility) -> Ro
     return next((found for found in compatibility.rocms if (found.version, found.origin) == (rocm, origin)), None)
 
 
-def _judge_wheels(candidate: Candidate, framework: Framework) -> Iterator[str]:
+def _judge_wheels(row: Target, candidate: Candidate, framework: Framework) -> Iterator[str]:
     """The version must be the one that the framework's wheel really has, and its companions' too."""
     pins: dict[str, Version] = {canonicalize_name(wheel.name): pinned_version(wheel) for wheel in candidate.wheels}
-    own = [name for name in framework.distributions if name in pins]
+    wanted = framework.rocm if row.rocm else framework.cpu
+    own = [name for name in wanted if name in pins]
     if len(own) != 1:
-        yield f"its wheels hold {len(own)} of {_join(framework.distributions)}; exactly one is needed"
+        yield f"its wheels name {_join(own) or 'none'} of {_join(wanted)}; exactly one is needed"
     for name in (*own, *framework.lockstep):
         if name in pins and Version(pins[name].public) != candidate.version:
             yield f"its wheel {name} is {pins[name]}, not {candidate.version}"
+
+
+def _judge_builds(row: Target, wheels: Iterable[Requirement]) -> Iterator[str]:
+    """A local version says what a wheel was built for: +rocm7.0.2… or +cpu."""
+    for wheel in wheels:
+        version = pinned_version(wheel)
+        built_for = BUILT_FOR.match(version.local or "")
+        if built_for is None:
+            continue
+        wanted = f"rocm{row.rocm}" if row.rocm else "cpu"
+        if built_for[1] != wanted:
+            yield f"its wheel {wheel.name} {version} is built for {built_for[1]}, and the row is for {wanted}"
+
+
+def judge_distributions(row: Target, version: Version, compatibility: Compatibility) -> tuple[str, ...]:
+    """Reasons against a Python from the framework's own distributions at `version`, where no wheels are named yet."""
+    framework = compatibility.frameworks[row.framework]
+    own = framework.rocm if row.rocm else framework.cpu[:1]
+    pins = [Requirement(f"{name}=={version}") for name in (*own, *framework.lockstep)]
+    return tuple(_judge_pythons(row.python, pins, compatibility))
 
 
 def _judge_pythons(python: Version, wheels: Iterable[Requirement], compatibility: Compatibility) -> Iterator[str]:
