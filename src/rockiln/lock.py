@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rockiln.artifact import Artifact
@@ -22,7 +23,7 @@ from rockiln.source_tree import find_distributions, hash_tree
 __all__ = [
     "COMPRESSORS", "Lock", "LockChange", "LockFault", "LockedTarget", "Unresolved", "check_lock", "diff_locks",
     "inputs_sha256", "is_current", "mirror_setting", "mirror_variable", "read_lock", "requested_owners", "require",
-    "write_lock",
+    "wheel_pins", "write_lock",
 ]  # fmt: skip
 
 RESOLVER = 1
@@ -71,7 +72,7 @@ def inputs_sha256(planned: PlannedTarget, matrix: Matrix) -> str:
         "os": planned.target.os,
         "python": str(planned.target.python),
         "packages": sorted(planned.recipe.packages),
-        "wheels": sorted(str(wheel) for wheel in planned.taken.wheels),
+        "wheels": sorted(str(wheel) for wheel in wheel_pins(planned)),
         "own": {name: _tree_of(name, own) for name in sorted(planned.target.plugins)},
         "sources": [_source_inputs(matrix.sources[name]) for name in planned.target.sources],
     }
@@ -96,9 +97,15 @@ def _source_inputs(source: Source) -> Mapping[str, object]:
     }
 
 
+def wheel_pins(planned: PlannedTarget) -> tuple[Requirement, ...]:
+    """Wheels asked for by the row's candidate and by the recipe, each once."""
+    pins = (*planned.taken.wheels, *planned.recipe.wheels)
+    return tuple({str(pin): pin for pin in pins}.values())
+
+
 def requested_owners(planned: PlannedTarget) -> tuple[str, ...]:
     """Owners that recipe and row ask for by name."""
-    wheels = [wheel.name for wheel in planned.taken.wheels] + list(planned.target.plugins)
+    wheels = [wheel.name for wheel in wheel_pins(planned)] + list(planned.target.plugins)
     owners = {f"deb:{package}" for package in planned.recipe.packages}
     return tuple(sorted(owners | {f"wheel:{canonicalize_name(name)}" for name in wheels}))
 
