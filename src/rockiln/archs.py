@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 LLVM_TARGETS = frozenset({
-    "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a", "gfx90c", "gfx942", "gfx950",
+    "gfx803", "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a", "gfx90c", "gfx942", "gfx950",
     "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035",
     "gfx1036", "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153",
     "gfx1200", "gfx1201",
 })  # fmt: skip
-"""https://llvm.org/docs/AMDGPUUsage.html#processors, gfx9 and later; a feature suffix (":xnack+") is not a target."""
+"""https://llvm.org/docs/AMDGPUUsage.html#processors: gfx9 and later, and what Debian still builds for.
+
+A feature suffix (":xnack+") is no target."""

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from rockiln.archs import LLVM_TARGETS
-from rockiln.tables import Table, list_words, quote, read_toml, suggest
+from rockiln.tables import Table, list_words, parse_toml, quote, read_toml, suggest
 
 SourceKind = Literal["wheel-index", "wheel-directory", "debian-archive"]
 Evidence = Literal["proven", "named", "conjectured"]
@@ -111,7 +111,15 @@ WHEEL_KINDS = ("wheel-index", "wheel-directory")
 
 def read_matrix(path: Path) -> Matrix:
     """Read matrix.toml; every fault of the file is in the one FileFaultsError."""
-    top = read_toml(path, path.name)
+    return _read_top(read_toml(path, path.name), path)
+
+
+def parse_matrix(text: str, path: Path) -> Matrix:
+    """As read_matrix, from a text that is not at `path` yet."""
+    return _read_top(parse_toml(text, path.name), path)
+
+
+def _read_top(top: Table, path: Path) -> Matrix:
     if top.number("schema") != SCHEMA and "schema" in top:
         top.fault("schema", f"this rockiln reads schema {SCHEMA} only")
     sources = {name: _read_source(name, table) for name, table in top.named_tables("sources").items()}

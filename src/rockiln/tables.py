@@ -63,15 +63,22 @@ def list_words(words: Iterable[str]) -> str:
 
 
 def read_toml(path: Path, file: str) -> Table:
-    """Parse `path`; a missing or malformed file is a FileFaultsError that names `file`."""
+    """Parse the file at `path`; a missing or malformed one is a FileFaultsError that names `file`."""
     try:
-        with path.open("rb") as stream:
-            values = tomllib.load(stream)
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise FileFaultsError(f"{file}: cannot be read: {error.strerror}", hint=f"expected at {path}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileFaultsError(f"{file}: not TOML: {error}") from error
-    return Table(values, "", Faults(file))
+    except UnicodeDecodeError as error:
+        raise FileFaultsError(f"{file}: not UTF-8: {error}", hint="TOML files are UTF-8") from error
+    return parse_toml(text, file)
+
+
+def parse_toml(text: str, file: str) -> Table:
+    """Parse TOML; a FileFaultsError names `file`, line and column."""
+    try:
+        return Table(tomllib.loads(text), "", Faults(file))
+    except tomllib.TOMLDecodeError as error:
+        raise FileFaultsError(f"{file}: not TOML: {error}", hint="see https://toml.io") from error
 
 
 class Table:
