@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
@@ -45,7 +44,7 @@ def find_places(artifact: Artifact, matrix: Matrix, urls: Mapping[str, tuple[str
     if source is None:
         return ()
     bases = [*urls.get(source.name, ()), *([source.snapshot] if source.snapshot else [])]
-    places = [_make_place(artifact, source, _as_url(base, matrix.path.parent)) for base in bases]
+    places = [_make_place(artifact, source, base) for base in bases]
     return tuple(dict.fromkeys(places))  # a mirror may be the same as the source
 
 
@@ -75,11 +74,6 @@ def _make_place(artifact: Artifact, source: Source, base_url: str) -> Place:
         return Place(source=source.name, base_url=base_url, url=page_url, is_index_page=True)
     # "+" as %2B: some object stores read a bare "+" as a space
     return Place(source=source.name, base_url=base_url, url=folder_url + quote(artifact.path, safe="/"))
-
-
-def _as_url(base: str, folder_path: Path) -> str:
-    """A path, relative to matrix.toml, may stand where a URL may."""
-    return base if "://" in base else (folder_path / base).absolute().as_uri()
 
 
 def _file_of(url: str) -> str:

@@ -52,7 +52,7 @@ class Store:
             descriptor, name = tempfile.mkstemp(prefix=f"{artifact.sha256}.", suffix=".new", dir=path.parent)
             try:
                 with os.fdopen(descriptor, "wb") as file:
-                    found = _copy_chunks(chunks, file.write, artifact.size_bytes)
+                    found = copy_chunks(chunks, file.write, artifact.size_bytes)
                     os.fchmod(file.fileno(), FILE_MODE)
                 require_match(artifact, found, origin)
                 Path(name).replace(path)
@@ -119,8 +119,8 @@ def require_match(artifact: Artifact, found: tuple[str, int], origin: str) -> No
     raise IntegrityError(message, hint=hint, sha256=artifact.sha256)
 
 
-def _copy_chunks(chunks: Iterable[bytes], write: Callable[[bytes], object], limit_bytes: int) -> tuple[str, int]:
-    """Write and hash in one pass; stops soon after `limit_bytes`, since more cannot be right."""
+def copy_chunks(chunks: Iterable[bytes], write: Callable[[bytes], object], limit_bytes: int) -> tuple[str, int]:
+    """Write and hash in one pass: sha256 and size. Ends soon after `limit_bytes`, since more cannot be right."""
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
         digest.update(chunk)

@@ -56,12 +56,6 @@ def test_index_place_is_the_page_of_the_normalized_name() -> None:
     assert place.is_index_page
 
 
-def test_path_stands_for_a_file_url_beside_matrix_toml() -> None:
-    matrix = make_matrix(["rocm"], "wheel-directory")
-    (place,) = find_places(WHEEL, matrix, {"rocm": ("wheels",)})
-    assert place.url == f"file:///project/wheels/{QUOTED}"
-
-
 def test_own_wheels_and_unknown_sources_have_no_place() -> None:
     assert find_places(replace(WHEEL, source="own"), make_matrix(), {}) == ()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rockiln.artifact import Artifact
 from rockiln.download.transfer import FaultKind
 from rockiln.errors import FetchError, GoneError, IntegrityError, RockilnError
+from rockiln.lock import mirror_setting
 from rockiln.places import OWN, Place
 
 
@@ -90,4 +91,4 @@ def _hint(fault: ArtifactFault) -> str:
         return "build and lock it: rockiln lock"
     if fault.is_gone or fault.is_damaged:
         return f"lock what the archive has now: rockiln lock --refresh {kind}s TARGET"
-    return f"check the network, or name a mirror: rockiln --mirror {source}=URL, or [mirrors] {source} in matrix.toml"
+    return f"check the network, or name a copy of it: {mirror_setting(source)}"

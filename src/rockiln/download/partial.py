@@ -109,16 +109,14 @@ def open_partial(artifact: Artifact, store: Store, pause: Callable[[float], None
     path = part_path(artifact, store)
     with disk_faults_named(path.parent, artifact.size_bytes):
         path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = -1
-    while descriptor < 0 and not store.holds(artifact):
-        descriptor = _try_lock(path)
-        if descriptor < 0:
-            pause(POLL_S)
-    if descriptor < 0:
-        yield None
-        return
+    while (descriptor := _try_lock(path)) < 0:
+        pause(POLL_S)
     try:
-        yield Partial(artifact, store, descriptor)
+        if store.holds(artifact):  # finished by another process, between our look and our lock
+            path.unlink(missing_ok=True)
+            yield None
+        else:
+            yield Partial(artifact, store, descriptor)
     finally:
         os.close(descriptor)
 
