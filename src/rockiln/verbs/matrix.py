@@ -1,72 +1,55 @@
-"""rockiln matrix: add or bump → matrix.toml rewritten, its comments kept, after the plan has allowed the change."""
+"""rockiln matrix: a change of matrix.toml → the file rewritten, comments kept, or the change shown as a diff."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from typing import get_args
+import difflib
 
-from rockiln.compatibility import read_compatibility
-from rockiln.errors import PlanError, UsageError
+from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
-from rockiln.matrix import Evidence, parse_matrix
-from rockiln.plan import Plan, make_plan
-from rockiln.recipe import read_recipes
 from rockiln.verbs.answer import Answer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """add TARGET --set KEY=VALUE...; bump CANDIDATE WHEEL... --evidence --evidence-source."""
-    changes = parser.add_subparsers(dest="change", metavar="CHANGE", required=True)
-    add = changes.add_parser("add", help="add a row like another one", description="Add a row like another one.")
-    add.add_argument("like", metavar="TARGET", help="id of the row to copy")
-    add.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE",
-        help="what differs, e.g. archs=gfx90a,gfx942; an empty value leaves the key out; may be repeated",
+    """add LIKE KEY=VALUE..., bump CANDIDATE WHEEL..., --dry-run."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    adding = actions.add_parser("add", help="add a row: a copy of another, with changed keys")
+    adding.add_argument("like", metavar="TARGET", help="id of the row to copy")
+    adding.add_argument("changes", metavar="KEY=VALUE", nargs="+", help="lists with commas; an empty VALUE drops the key")
+    bumping = actions.add_parser("bump", help="pin other wheels in a candidate; its version and name follow")
+    bumping.add_argument("candidate", metavar="CANDIDATE", help="name of a [candidates.*] table")
+    bumping.add_argument("wheels", metavar="WHEEL==VERSION", nargs="+", help="pins that replace those of the same name")
+    bumping.add_argument(
+        "--evidence", choices=("proven", "named", "conjectured"), required=True,
+        help="how sure it is that these wheels exist and work",
     )  # fmt: skip
-    bump = changes.add_parser("bump", help="change a candidate's pins", description="Change a candidate's pins.")
-    bump.add_argument("candidate", metavar="CANDIDATE", help="a [candidates.NAME] table")
-    bump.add_argument("wheels", metavar="WHEEL", nargs="+", help="a new pin, e.g. jax==0.6.3")
-    bump.add_argument(
-        "--evidence", choices=get_args(Evidence), default="conjectured", help="of the new pins (default: conjectured)"
-    )
-    bump.add_argument("--evidence-source", metavar="TEXT", default="not written down", help="where that is written")
+    bumping.add_argument("--evidence-source", required=True, metavar="TEXT", help="where that is written")
+    for action in (adding, bumping):
+        action.add_argument("--dry-run", action="store_true", help="print the diff and change nothing")
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    """Change the file, unless the change brings a fault or a row that the plan rejects."""
+    """Make the change, unless it brings faults in; the diff is the result."""
     from rockiln.edit_matrix import add, bump, write_matrix_text
 
-    if args.change == "add":
-        text = add(invocation.matrix, args.like, _split_changes(args.set))
+    matrix = invocation.matrix
+    old = matrix.path.read_text(encoding="utf-8")
+    if args.action == "add":
+        new = add(matrix, args.like, _parse_changes(args.changes))
     else:
-        text = bump(invocation.matrix, args.candidate, args.wheels, args.evidence, args.evidence_source)
-    new_ids = _plan_change(text, invocation)
-    write_matrix_text(invocation.matrix_path, text)
-    hints = [f"{target_id}: planned; next: rockiln lock {target_id}" for target_id in new_ids]
-    return Answer(text="\n".join(hints) or "no target's id changed; next: rockiln lock", value=list(new_ids))
+        new = bump(matrix, args.candidate, args.wheels, args.evidence, args.evidence_source)
+    if not args.dry_run:
+        write_matrix_text(matrix.path, new)
+        invocation.console.say("matrix.toml changed; next: rockiln lock")
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "matrix.toml", "matrix.toml", lineterm="")
+    return Answer(text="\n".join(lines), value=new)
 
 
-def _split_changes(settings: Sequence[str]) -> Mapping[str, str]:
+def _parse_changes(pairs: list[str]) -> dict[str, str]:
     changes = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set {setting}: no =", hint="for example --set archs=gfx90a,gfx942")
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not (key and equals):
+            raise UsageError(f"{pair!r} is not KEY=VALUE", hint="for example python=3.13 or archs=gfx942,gfx950")
         changes[key] = value
     return changes
-
-
-def _plan_change(text: str, invocation: Invocation) -> Sequence[str]:
-    """Ids that the change brings. Raises PlanError where it brings a row that is rejected."""
-    recipes = read_recipes(invocation.folders.project_path / "images")
-    plan = make_plan(parse_matrix(text, invocation.matrix_path), recipes, read_compatibility())
-    known = {rejected.target.id for rejected in invocation.plan.rejected}
-    for rejected in plan.rejected:
-        if rejected.target.id not in known:
-            raise PlanError(f"{rejected.target.id} would be rejected: {'; '.join(rejected.reasons)}")
-    return sorted(_ids(plan) - _ids(invocation.plan))
-
-
-def _ids(plan: Plan) -> set[str]:
-    return {planned.id for planned in plan.targets}
