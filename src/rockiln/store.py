@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from rockiln.artifact import Artifact
@@ -13,6 +15,7 @@ from rockiln.disk import disk_faults_named
 from rockiln.errors import IntegrityError
 
 CHUNK_BYTES = 1 << 20
+ABANDONED_S = 24 * 3600
 
 FILE_MODE = 0o444
 """Whatever the umask: nobody edits a file that is named by its hash."""
@@ -49,6 +52,7 @@ class Store:
         path = self.path_of(artifact)
         with disk_faults_named(path.parent, artifact.size_bytes):
             path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(path.parent)
             descriptor, name = tempfile.mkstemp(prefix=f"{artifact.sha256}.", suffix=".new", dir=path.parent)
             try:
                 with os.fdopen(descriptor, "wb") as file:
@@ -89,6 +93,14 @@ class Store:
 
     def _path(self, sha256: str) -> Path:
         return self.path / "sha256" / sha256[:2] / sha256
+
+
+def _remove_abandoned(folder_path: Path) -> None:
+    """Temporary files that a killed process left; nobody writes one for a whole day."""
+    for path in folder_path.glob("*.new"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > ABANDONED_S:
+                path.unlink()
 
 
 def hash_file(path: Path) -> tuple[str, int]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import ssl
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 from rockiln.artifact import Artifact
+
+STEP_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,8 @@ class Fault:
     """Not even a status line."""
     waits_for: threading.Event | None = None
     """After sent_fraction, wait for this, then send the rest."""
+    bytes_per_s: int = 0
+    """0: as fast as it goes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +129,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_body(self, body: bytes, fault: Fault) -> None:
         middle = int(len(body) * fault.sent_fraction)
-        self.wfile.write(body[:middle])
+        if fault.bytes_per_s:
+            for start in range(0, middle, STEP_BYTES):
+                self.wfile.write(body[start : min(start + STEP_BYTES, middle)])
+                time.sleep(STEP_BYTES / fault.bytes_per_s)
+        else:
+            self.wfile.write(body[:middle])
         self.wfile.flush()
         if fault.stalls:
             self.server.ended.wait(20)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -70,12 +72,8 @@ def test_other_bytes_are_refused_and_nothing_is_kept(store: Store, tmp_path: Pat
 
 
 def test_endless_stream_is_cut_off(store: Store) -> None:
-    def endless():  # type: ignore[no-untyped-def]
-        while True:
-            yield BYTES
-
     with pytest.raises(IntegrityError):
-        store.adopt_chunks(artifact_of(BYTES), endless(), origin="endless")
+        store.adopt_chunks(artifact_of(BYTES), itertools.repeat(BYTES), origin="endless")
     assert left_over(store) == []
 
 
@@ -114,3 +112,15 @@ def test_unwritable_store_is_a_disk_error(tmp_path: Path) -> None:
     (tmp_path / "store").write_bytes(b"a file where the folder should be")
     with pytest.raises(DiskError, match="cannot write"):
         Store(tmp_path / "store").adopt_chunks(artifact_of(BYTES), [BYTES], origin="test")
+
+
+def test_file_that_a_killed_process_left_is_removed_after_a_day(store: Store) -> None:
+    artifact = artifact_of(BYTES)
+    folder = store.path_of(artifact).parent
+    folder.mkdir(parents=True)
+    for name, age_s in (("old.new", 2 * 24 * 3600), ("young.new", 60)):
+        (folder / name).write_bytes(b"half")
+        then_s = time.time() - age_s
+        os.utime(folder / name, (then_s, then_s))
+    store.adopt_chunks(artifact, [BYTES], origin="test")
+    assert left_over(store) == sorted([artifact.sha256, "young.new"])
