@@ -31,7 +31,8 @@ class SigningKey:
     def __init__(self, home_path: Path) -> None:
         home_path.mkdir(mode=0o700, parents=True)
         self._home_path = home_path
-        self._gpg("--passphrase", "", "--quick-gen-key", "rockiln test mirror <mirror@invalid>", "ed25519", "sign", "never")
+        user = "rockiln test mirror <mirror@invalid>"
+        self._gpg("--passphrase", "", "--quick-gen-key", user, "ed25519", "sign", "never")
 
     def export(self, keyring_path: Path) -> None:
         """Write the public key in the binary form that apt's signed-by takes."""

@@ -14,7 +14,10 @@ from typing import Literal
 SOURCES_PATH = Path(__file__).parent / "sources"
 ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 HOST_FLAGS = ("-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-ffile-prefix-map=" + str(SOURCES_PATH) + "=.")
-HIP_FLAGS = ("-x", "hip", "-nogpuinc", "-nogpulib", "-mcode-object-version=6", "-fuse-cuid=none", "-Wno-unused-command-line-argument")
+HIP_FLAGS = (
+    "-x", "hip", "-nogpuinc", "-nogpulib", "-mcode-object-version=6", "-fuse-cuid=none",
+    "-Wno-unused-command-line-argument",
+)  # fmt: skip
 
 Encoding = Literal["none", "raw", "ccob-v2", "ccob-v3"]
 """How a library's device code is packed: not at all, raw bundles, or compressed ones of either known version."""
@@ -86,8 +89,8 @@ class Compiler:
 
     def _link(self, object_path: Path, library: Library, output_path: Path, *flags: str) -> None:
         self._run(
-            "-shared", f"-fuse-ld={self.linker}", f"-Wl,-soname,{library.soname}", "-Wl,-rpath,$ORIGIN", "-Wl,--build-id",
-            *flags, object_path, *library.needed, "-o", output_path,
+            "-shared", f"-fuse-ld={self.linker}", f"-Wl,-soname,{library.soname}", "-Wl,-rpath,$ORIGIN",
+            "-Wl,--build-id", *flags, object_path, *library.needed, "-o", output_path,
         )  # fmt: skip
         object_path.unlink()
 

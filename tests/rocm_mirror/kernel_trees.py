@@ -60,8 +60,9 @@ def fill_miopen(prefix_path: Path, code_objects: CodeObjects) -> None:
     folder = prefix_path / "share/miopen/db"
     for arch in code_objects:
         for units in MIOPEN_COMPUTE_UNITS[arch]:
-            _put(folder / f"{arch}{units:x}.HIP.fdb.txt", b"1-1-1-64-1x1-64-56x56=1,0.05,0,miopenConvolutionFwdAlgoGEMM\n")
-            _put(folder / f"{arch}{units:x}.db.txt", b"1-1-1-64-1x1-64-56x56=ConvAsm1x1U:1,8,2,64,2,4,1,8\n")
+            problem = b"1-1-1-64-1x1-64-56x56"
+            _put(folder / f"{arch}{units:x}.HIP.fdb.txt", problem + b"=1,0.05,0,miopenConvolutionFwdAlgoGEMM\n")
+            _put(folder / f"{arch}{units:x}.db.txt", problem + b"=ConvAsm1x1U:1,8,2,64,2,4,1,8\n")
         _put(folder / f"{arch}.tn.model", _pack_index(arch, "model"))
     _put(folder / "miopen.db", b"")
     _make_database(folder / "miopen.db", "perf_db", code_objects)

@@ -1,4 +1,4 @@
-"""rocm_packages.toml → debs shaped like AMD's of ROCm 7.0.2 for noble, holding small real libraries and kernel trees."""
+"""rocm_packages.toml → debs shaped like AMD's of ROCm 7.0.2 for noble, with small real libraries and kernel trees."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ def _compile_code_object(compiler: Compiler, arch: str, work_path: Path) -> byte
 
 def _build_package(name: str, package: dict[str, Any], parts: Parts, tree_path: Path, pool_path: Path) -> BuiltDeb:
     prefix_path = tree_path / PREFIX
-    (prefix_path / "share/doc" / name).mkdir(parents=True)
-    (prefix_path / "share/doc" / name / "LICENSE.txt").write_text("Made up by rockiln's tests; holds nothing of AMD's.\n")
+    doc_path = prefix_path / "share/doc" / name
+    doc_path.mkdir(parents=True)
+    (doc_path / "LICENSE.txt").write_text("Made up by rockiln's tests; holds nothing of AMD's.\n")
     for library in package.get("libraries", ()):
         _put_library(library["soname"], library["code"], parts, prefix_path / "lib")
     for soname in package.get("links", ()):
