@@ -29,7 +29,7 @@ FORBIDDING_SYSCTLS = (
 """Setting below /proc/sys, the value that forbids user namespaces, the value that allows them."""
 CONTAINER_ADVICE = (
     "start the container with --privileged, or with --security-opt seccomp=unconfined "
-    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined"
+    "--security-opt apparmor=unconfined"
 )
 
 
