@@ -9,7 +9,7 @@ from rockiln.assemble.rootfs import assemble
 from rockiln.build_key import compute_build_key, find_finished_image, remember_image
 from rockiln.contents import Contents
 from rockiln.errors import GoneError, IntegrityError
-from rockiln.fetch import fetch_artifacts
+from rockiln.fetch import FetchReport, fetch_artifacts, require_held
 from rockiln.image import Compression, Image
 from rockiln.image_files import image_entries
 from rockiln.invocation import Invocation
@@ -34,6 +34,8 @@ class BuildOptions:
     """Re-lock a target's debs when some of them have left their archive, instead of stopping."""
     bundle_path: Path | None = None
     """Take artifacts from this bundle; no network."""
+    verify: bool = False
+    """Read what the store holds, and replace what is damaged."""
 
 
 def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
@@ -64,24 +66,27 @@ def fetch_target(
     if options.bundle_path:
         from rockiln.bundle import read_bundle
 
-        read_bundle(options.bundle_path, store)
+        read_bundle(options.bundle_path, store, invocation.console)
     try:
-        report = _fetch(locked, store, invocation)
+        report = _fetch(locked, store, invocation, options)
     except GoneError as gone:
         if not options.relock_gone:
             raise
         invocation.console.warn(gone.message)
         locked = relock_debs(planned, invocation)
-        report = _fetch(locked, store, invocation)
+        report = _fetch(locked, store, invocation, options)
     write_value(locked, folder / "lock.json")
     write_value(report, folder / "fetch.json")
     return locked
 
 
-def _fetch(locked: LockedTarget, store: Store, invocation: Invocation) -> object:
+def _fetch(locked: LockedTarget, store: Store, invocation: Invocation, options: BuildOptions) -> FetchReport:
+    if options.bundle_path:
+        return require_held(locked.artifacts, store)
     return fetch_artifacts(
-        locked.artifacts, invocation.matrix, store, invocation.environ, invocation.jobs, invocation.console
-    )
+        locked.artifacts, invocation.matrix, store, invocation.environ, invocation.jobs, invocation.console,
+        verify=options.verify,
+    )  # fmt: skip
 
 
 def _make_image(

@@ -10,9 +10,12 @@ from rockiln.verbs.arguments import add_fetch_options, add_jobs, add_json, add_t
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """TARGET..., --bundle, --relock-gone, --jobs, --json."""
+    """TARGET..., --bundle, --relock-gone, --verify, --jobs, --json."""
     add_targets(parser)
     add_fetch_options(parser)
+    parser.add_argument(
+        "--verify", action="store_true", help="read what the store holds already, and fetch damaged files again"
+    )
     add_jobs(parser)
     add_json(parser)
 
@@ -22,7 +25,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.lock import require
     from rockiln.pipeline import BuildOptions, fetch_target
 
-    options = BuildOptions(relock_gone=args.relock_gone, bundle_path=args.bundle)
+    options = BuildOptions(relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify)
     locked = [
         fetch_target(planned, require(invocation.lock, planned, invocation.matrix), invocation, options)
         for planned in invocation.select(tuple(args.targets))
