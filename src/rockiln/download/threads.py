@@ -10,6 +10,7 @@ from typing import TypeVar
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
+GLANCE_S = 0.5
 LAST_WAIT_S = 1.0
 """How long to wait for threads that have work in hand when the others are told to end."""
 
@@ -41,7 +42,7 @@ def map_threads(make: Callable[[Given], Made], values: Sequence[Given], threads:
         worker.start()
     try:
         for _ in values:
-            made, fault = ready.get()
+            made, fault = _get(ready)
             if fault is not None:
                 raise fault
             yield made  # type: ignore[misc]  # only a fault comes without a result
@@ -49,3 +50,12 @@ def map_threads(make: Callable[[Given], Made], values: Sequence[Given], threads:
         ended.set()
         for worker in workers:
             worker.join(LAST_WAIT_S / len(workers))
+
+
+def _get(queue: SimpleQueue[Made]) -> Made:
+    """Wait, and look up now and then: a signal may have been delivered to another thread."""
+    while True:
+        try:
+            return queue.get(timeout=GLANCE_S)
+        except Empty:
+            continue
