@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol, TextIO
 
-Unit = Literal["files", "bytes"]
+Unit = Literal["files", "bytes", "checks"]
 
 QUIET_S = 2.0
 """Whatever takes longer shows progress; whatever is shorter stays silent in a pipe."""
@@ -79,7 +79,7 @@ class _Lines:
         if self._unit == "bytes":
             done, total = f"{self._done / 1e6:.1f}", f"{self._total / 1e6:.1f} MB"
         else:
-            done, total = str(self._done), f"{self._total} files"
+            done, total = str(self._done), f"{self._total} {self._unit}"
         return f"{done} of {total}" if self._total else f"{done} {total.split()[-1]}"
 
 

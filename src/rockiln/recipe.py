@@ -47,10 +47,12 @@ class Recipe:
     """Wheels besides the framework's (pip); planning adds them to those of the taken candidate."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Symlinks to add: image path → target as written. For a name that no package brings."""
+    smoke_paths: tuple[Path, ...] = ()
+    """Folders of check_*.py programs: those of what this recipe extends first; the last of a name counts."""
 
     @property
     def smoke_path(self) -> Path:
-        """Folder of check_*.py programs."""
+        """The recipe's own folder of check_*.py programs."""
         return self.path.parent / "smoke"
 
 
@@ -75,8 +77,9 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         drops=tuple(drop for file in chain for when, drop in file.drops if when.holds(target)),
         users=tuple(user for file in chain for user in file.users),
         layer_budget=_last((file.layer_budget for file in chain), DEFAULT_LAYER_BUDGET),
-        smoke_tiers=_last((file.smoke_tiers for file in chain), ()),
-        required_tiers=_last((file.required_tiers for file in chain), ()),
+        smoke_tiers=_keep_tiers(_last((file.smoke_tiers for file in chain), ()), target),
+        required_tiers=_keep_tiers(_last((file.required_tiers for file in chain), ()), target),
+        smoke_paths=tuple(file.path.parent / "smoke" for file in chain),
     )
 
 
@@ -84,6 +87,11 @@ def _chain(recipes: Mapping[str, RecipeFile], name: str) -> tuple[RecipeFile, ..
     """The file and what it extends, outermost first. read_recipes has refused circles and unknown names."""
     file = recipes[name]
     return (*_chain(recipes, file.extends), file) if file.extends else (file,)
+
+
+def _keep_tiers(tiers: tuple[str, ...], target: Target) -> tuple[str, ...]:
+    """An image without ROCm has no GPU tiers."""
+    return tuple(tier for tier in tiers if tier == "cpu" or target.rocm)
 
 
 def _place(edit: FileEdit, target: Target) -> FileEdit:
