@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
+from rockiln.download.client import open_client
+from rockiln.download.patience import Patience
+from rockiln.errors import ResolveError
 from rockiln.matrix import Matrix, Source
 from rockiln.resolve.hosts import hide_password, source_urls
 
@@ -41,12 +44,20 @@ class Silent:
     source: str
     refusals: tuple[tuple[str, str], ...]
     """(URL without password, what happened)."""
+    note: str = ""
+    """Why there is nothing to ask."""
 
-    def describe(self, public_url: str = "") -> str:
-        """One sentence. Where `public_url` is given, no other URL is named: for files that are shared."""
-        shown = [(url, why) for url, why in self.refusals if not public_url or url == public_url.rstrip("/")]
-        places = "; ".join(f"{url}: {why}" for url, why in shown)
-        return f'source "{self.source}" cannot be reached ({places or "none of its places answers"})'
+    def describe(self) -> str:
+        """One phrase that names every URL: for the console of this machine."""
+        return self._say("; ".join(f"{url}: {why}" for url, why in self.refusals))
+
+    def describe_shared(self, url: str) -> str:
+        """One phrase that names no host, for files that are shared; `url` is the source's own."""
+        whys = [why for refused, why in self.refusals if refused == hide_password(url.rstrip("/"))]
+        return self._say(f"the url that matrix.toml gives: {whys[0]}" if whys else "none of its places answers")
+
+    def _say(self, why: str) -> str:
+        return f'source "{self.source}" cannot be reached ({self.note or why})'
 
 
 Probe = Answering | Silent
@@ -56,13 +67,14 @@ def probe_sources(
     sources: tuple[Source, ...], wanted: Mapping[str, str], matrix: Matrix, environ: Mapping[str, str]
 ) -> Mapping[str, Probe]:
     """Ask all of them at once. `wanted`: name of a wheel index → a project that it is asked for."""
-    import httpx
-
-    with httpx.Client(timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S), follow_redirects=True) as client:
+    with open_client(environ, Patience(connect_s=CONNECT_S, stall_s=ANSWER_S), connections=8) as client:
 
         def probe(source: Source) -> Probe:
-            paths = _paths(source, wanted.get(source.name, "pip"))
-            return _probe(source, source_urls(source, matrix, environ), paths, client)
+            try:
+                urls = source_urls(source, matrix, environ)
+            except ResolveError as error:
+                return Silent(source=source.name, refusals=(), note=error.message.partition(": ")[2])
+            return _probe(source, urls, _paths(source, wanted.get(source.name, "pip")), client)
 
         with ThreadPoolExecutor(max_workers=8) as pool:
             return dict(zip((source.name for source in sources), pool.map(probe, sources), strict=True))
