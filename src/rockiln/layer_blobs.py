@@ -1,0 +1,160 @@
+"""LayerPlans → Layers: compressed blobs in the cache, written at most once for each key.
+
+The cache holds blobs/sha256/DIGEST, and index/KEY-SCHEME.json that says which blob a key gave. A blob is complete when
+it has its name, and an index entry is written after its blob: whatever ends the process leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from rockiln.compress import Scheme, compress_blocks, cut_blocks
+from rockiln.console import Console
+from rockiln.contents import Contents
+from rockiln.disk import disk_faults_named
+from rockiln.image import Layer
+from rockiln.layers import LayerPlan
+from rockiln.tar_stream import stream_tar
+
+PARTIAL_AGE_S = 24 * 3600.0
+"""A partial file this old belongs to a process that was killed."""
+
+MODE = 0o444
+"""Images are hardlinks to these blobs: nobody shall write into them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerCache:
+    """The folder of finished blobs."""
+
+    path: Path
+
+    def blob_path(self, digest: str) -> Path:
+        """Where the blob `sha256:…` is, or would be."""
+        return self.path / "blobs" / digest.replace(":", "/")
+
+    def find(self, plan: LayerPlan, scheme: Scheme) -> Layer | None:
+        """The layer that this plan gave earlier, if its blob is still there at its full size."""
+        try:
+            record = json.loads(self._index_path(plan, scheme).read_text(encoding="utf-8"))
+            layer = Layer(title=plan.title, owners=plan.owners, media_type=scheme.media_type, **record)
+            return layer if self.blob_path(layer.digest).stat().st_size == layer.size_bytes else None
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def remember(self, plan: LayerPlan, scheme: Scheme, layer: Layer) -> None:
+        """Note which blob the plan gave."""
+        names = ("digest", "diff_id", "size_bytes", "unpacked_bytes")
+        record = {name: getattr(layer, name) for name in names}
+        with self.write_file() as (file, finish):
+            file.write(json.dumps(record, indent=1).encode() + b"\n")
+            finish(self._index_path(plan, scheme))
+
+    @contextmanager
+    def write_file(self) -> Iterator[tuple[BinaryIO, Callable[[Path], None]]]:
+        """A new file, and the function that gives it its name when it is whole; without that call it vanishes."""
+        partial_path = self.path / "partial" / f"{secrets.token_hex(8)}-{os.getpid()}"
+        with disk_faults_named(self.path):
+            partial_path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with partial_path.open("xb") as file:
+
+                    def finish(path: Path) -> None:
+                        file.flush()
+                        os.fchmod(file.fileno(), MODE)
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        partial_path.replace(path)
+
+                    yield file, finish
+            finally:
+                partial_path.unlink(missing_ok=True)
+
+    def remove_old_partials(self) -> None:
+        """Take away what killed processes left behind."""
+        oldest_s = time.time() - PARTIAL_AGE_S
+        for path in (self.path / "partial").glob("*"):
+            with suppress(OSError):
+                if path.stat().st_mtime < oldest_s:
+                    path.unlink()
+
+    def _index_path(self, plan: LayerPlan, scheme: Scheme) -> Path:
+        return self.path / "index" / f"{plan.key}-{scheme.tag}.json"
+
+
+def write_layers(
+    plans: Sequence[LayerPlan], contents: Contents, cache: LayerCache, scheme: Scheme, jobs: int, console: Console
+) -> tuple[Layer, ...]:
+    """Every plan's layer, from the cache or written now; as many at a time as `jobs` allows, the largest first."""
+    found = [cache.find(plan, scheme) for plan in plans]
+    missing = [number for number, layer in enumerate(found) if layer is None]
+    missing.sort(key=lambda number: -plans[number].unpacked_bytes)
+    cache.remove_old_partials()
+    workers = min(max(jobs, 1), scheme.max_workers)
+    writers = min(workers, 4)
+    total = sum(plans[number].unpacked_bytes for number in missing)
+    with (
+        console.progress("layers", total, "bytes") as progress,
+        ThreadPoolExecutor(workers, "compress") as pool,
+        ThreadPoolExecutor(writers, "layer") as writing,
+    ):
+        work = _LayerWork(contents, cache, scheme, pool, window=-(-workers // writers) + 1, tell=progress.advance)
+        futures = {number: writing.submit(work.write, plans[number]) for number in missing}
+        try:
+            written = {number: future.result() for number, future in futures.items()}
+        except BaseException:
+            work.is_stopped = True
+            writing.shutdown(cancel_futures=True)
+            raise
+    return tuple(layer or written[number] for number, layer in enumerate(found))
+
+
+class StoppedError(Exception):
+    """Another layer has failed; this one is not worth finishing."""
+
+
+class _LayerWork:
+    """What the threads that write layers share."""
+
+    def __init__(
+        self, contents: Contents, cache: LayerCache, scheme: Scheme, pool: Executor, *, window: int,
+        tell: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        self._contents, self._cache, self._scheme, self._pool = contents, cache, scheme, pool
+        self._window, self._tell = window, tell
+        self.is_stopped = False
+
+    def write(self, plan: LayerPlan) -> Layer:
+        """Write the blob and remember it."""
+        content_hash, blob_hash = hashlib.sha256(), hashlib.sha256()
+        with self._cache.write_file() as (file, finish):
+            blocks = self._hash_blocks(plan, content_hash)
+            for compressed in compress_blocks(blocks, self._scheme, self._pool, self._window):
+                blob_hash.update(compressed)
+                file.write(compressed)
+            digest = f"sha256:{blob_hash.hexdigest()}"
+            layer = Layer(
+                digest=digest, diff_id=f"sha256:{content_hash.hexdigest()}", size_bytes=file.tell(),
+                unpacked_bytes=plan.unpacked_bytes, media_type=self._scheme.media_type, owners=plan.owners,
+                title=plan.title,
+            )  # fmt: skip
+            finish(self._cache.blob_path(digest))
+        self._cache.remember(plan, self._scheme, layer)
+        return layer
+
+    def _hash_blocks(self, plan: LayerPlan, content_hash: hashlib._Hash) -> Iterator[bytes]:
+        for block in cut_blocks(stream_tar(plan.entries, self._contents), self._scheme.block_bytes):
+            if self.is_stopped:
+                raise StoppedError
+            content_hash.update(block)
+            self._tell(len(block))
+            yield block

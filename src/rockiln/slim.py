@@ -1,0 +1,195 @@
+"""Rootfs + drop rules → Rootfs without what the rules name; RECORD files and dpkg's lists say what is left.
+
+Globs: `*` and `?` stay within one folder, `[…]` is a set, `**` as a whole part crosses folders, also none. The first
+rule that names a path, and does not keep it, drops it. A folder that a rule names goes when nothing is left in it.
+"""
+
+from __future__ import annotations
+
+import csv
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rockiln.contents import Contents
+from rockiln.manifest import Entry
+from rockiln.recipe_file import DropRule
+from rockiln.rootfs import Dropped, Rootfs
+
+NEVER = re.compile(r"(?!)")
+DPKG_INFO = "var/lib/dpkg/info/"
+_TOKEN = re.compile(r"\[(?P<not>!?)(?P<set>\]?[^\]]*)\]|(?P<any>\*+)|(?P<one>\?)|(?P<text>.)", re.DOTALL)
+
+
+def compile_globs(globs: Iterable[str]) -> re.Pattern[str]:
+    """One expression for all; use its fullmatch()."""
+    translated = [_translate(glob.strip("/")) for glob in globs]
+    return re.compile("|".join(translated), re.DOTALL) if translated else NEVER
+
+
+def _translate(glob: str) -> str:
+    """As pathlib's full_match does, which Python 3.11 and 3.12 lack."""
+    parts = re.sub(r"(\*\*/)+", "**/", glob).split("/")
+    regex = ""
+    for number, part in enumerate(parts):
+        is_last = number == len(parts) - 1
+        if part == "**":
+            regex = (regex.removesuffix("/") + "(?:/.+)?" if regex else ".+") if is_last else f"{regex}(?:.+/)?"
+        else:
+            regex += ("[^/]+" if part == "*" else _translate_part(part)) + ("" if is_last else "/")
+    return regex
+
+
+def _translate_part(part: str) -> str:
+    def translate(token: re.Match[str]) -> str:
+        if token["set"] is not None:
+            return f"[{'^/' if token['not'] else ''}{_escape_set(token['set'])}]"
+        return "[^/]*" if token["any"] else "[^/]" if token["one"] else re.escape(token["text"])
+
+    return _TOKEN.sub(translate, part)
+
+
+def _escape_set(text: str) -> str:
+    return re.sub(r"([\\\[\]^&~|])", r"\\\1", text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    name: str
+    paths: re.Pattern[str]
+    keep: re.Pattern[str]
+    owners: re.Pattern[str]
+
+    def names(self, entry: Entry) -> bool:
+        return bool(
+            self.paths.fullmatch(entry.path)
+            and not self.keep.fullmatch(entry.path)
+            and self.owners.fullmatch(entry.owner)
+        )
+
+
+def drop_paths(rootfs: Rootfs, rules: Sequence[DropRule], contents: Contents) -> Rootfs:
+    """The tree without what `rules` name; what went, and by which rule, is in `dropped`."""
+    dropped = _choose(rootfs.entries, rules)
+    if not dropped:
+        return rootfs
+    kept = {path: entry for path, entry in rootfs.entries.items() if path not in dropped}
+    kept = _free_hardlinks(kept, rootfs.entries)
+    kept = _rewrite_records(kept, dropped, contents)
+    kept = _rewrite_dpkg_lists(kept, dropped, contents)
+    gone = tuple(
+        Dropped(path=path, size_bytes=entry.size_bytes, rule=dropped[path], owner=entry.owner)
+        for path, entry in rootfs.entries.items()
+        if path in dropped
+    )
+    return replace(rootfs, entries=kept, dropped=(*rootfs.dropped, *gone))
+
+
+def _choose(entries: Mapping[str, Entry], rules: Sequence[DropRule]) -> dict[str, str]:
+    """Path → name of the rule that drops it."""
+    compiled = [
+        _Rule(
+            name=rule.rule,
+            paths=compile_globs(rule.paths),
+            keep=compile_globs(rule.keep),
+            owners=compile_globs(rule.owners or ("**",)),
+        )
+        for rule in rules
+    ]
+    any_rule = compile_globs(path for rule in rules for path in rule.paths)
+    named = {
+        path: name
+        for path, entry in entries.items()
+        if any_rule.fullmatch(path) and (name := next((rule.name for rule in compiled if rule.names(entry)), ""))
+    }
+    named |= _find_byte_code(entries, named)
+    return _spare_full_folders(entries, named)
+
+
+def _find_byte_code(entries: Mapping[str, Entry], named: Mapping[str, str]) -> dict[str, str]:
+    """Byte code goes with its source, and the folder of byte code with the last one."""
+    found = {}
+    for path, entry in entries.items():
+        folder, _, name = path.rpartition("/")
+        if folder.endswith("/__pycache__") and path not in named:
+            rule = named.get(f"{folder.removesuffix('__pycache__')}{name.partition('.')[0]}.py")
+            if rule and entry.kind != "directory":
+                found[path] = found[folder] = rule
+    return {path: rule for path, rule in found.items() if path not in named}
+
+
+def _spare_full_folders(entries: Mapping[str, Entry], named: Mapping[str, str]) -> dict[str, str]:
+    """Without the folders in which something is left."""
+    needed: set[str] = set()
+    dropped = {}
+    for path in sorted(entries, reverse=True):
+        if path in named and path not in needed:
+            dropped[path] = named[path]
+        else:
+            needed.add(path.rpartition("/")[0])
+    return dropped
+
+
+def _free_hardlinks(kept: dict[str, Entry], entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """The first hardlink to a dropped file takes its place; the others link to that one."""
+    heirs: dict[str, str] = {}
+    freed = {}
+    for path, entry in kept.items():
+        if entry.kind == "hardlink" and entry.link not in kept:
+            heir = heirs.setdefault(entry.link, path)
+            target = entries[entry.link]
+            freed[path] = target._replace(path=path, owner=entry.owner) if heir == path else entry._replace(link=heir)
+    return {**kept, **freed}
+
+
+def _rewrite_records(kept: dict[str, Entry], dropped: Mapping[str, str], contents: Contents) -> dict[str, Entry]:
+    """A wheel's RECORD no longer names what went."""
+    return {
+        **kept,
+        **{
+            path: _keep_lines(entry, contents, _RecordLines(posixpath.dirname(posixpath.dirname(path)), dropped).is_left)
+            for path, entry in kept.items()
+            if path.endswith(".dist-info/RECORD")
+        },
+    }
+
+
+class _RecordLines(NamedTuple):
+    """Tells which lines of a RECORD are about files that are left."""
+
+    site_path: str
+    dropped: Mapping[str, str]
+
+    def is_left(self, line: str) -> bool:
+        row = next(csv.reader([line]), [""])
+        return posixpath.normpath(posixpath.join(self.site_path, row[0])) not in self.dropped
+
+
+def _rewrite_dpkg_lists(kept: dict[str, Entry], dropped: Mapping[str, str], contents: Contents) -> dict[str, Entry]:
+    """dpkg's .list and .md5sums no longer name what went."""
+    links = {path: entry.link for path, entry in kept.items() if entry.kind == "symlink" and "/" not in path}
+
+    def is_left(line: str) -> bool:
+        return _listed_path(line, links) not in dropped
+
+    lists = (path for path in kept if path.startswith(DPKG_INFO) and path.endswith((".list", ".md5sums")))
+    return {**kept, **{path: _keep_lines(kept[path], contents, is_left) for path in lists}}
+
+
+def _listed_path(line: str, links: Mapping[str, str]) -> str:
+    """The image path that a line is about: "/bin/ls", or "HASH  bin/ls"; /bin is a link to usr/bin."""
+    path = line if line.startswith("/") else line[34:]
+    first, _, rest = path.strip("/").partition("/")
+    return f"{links.get(first, first).strip('/')}/{rest}" if rest else first
+
+
+def _keep_lines(entry: Entry, contents: Contents, is_left: Callable[[str], bool]) -> Entry:
+    """The same file without the lines that are not left; untouched bytes where all are."""
+    lines = contents.read_bytes(entry.sha256).decode("utf-8", "surrogateescape").splitlines(keepends=True)
+    left = [line for line in lines if is_left(line.rstrip("\r\n"))]
+    if len(left) == len(lines):
+        return entry
+    sha256, size_bytes = contents.put_bytes("".join(left).encode("utf-8", "surrogateescape"))
+    return entry._replace(sha256=sha256, size_bytes=size_bytes)
