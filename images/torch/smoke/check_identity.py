@@ -1,6 +1,6 @@
 # tier: cpu
 # timeout-s: 120
-"""torch is the build that was locked: for HIP where the image is for ROCm, else not. Names lie; torch.version does not."""
+"""torch is the locked build: for HIP where the image is for ROCm, else not. Names lie; torch.version does not."""
 
 import importlib
 import importlib.metadata
