@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from rockiln.source_tree import find_distributions, hash_tree
 
 __all__ = [
     "COMPRESSORS", "Lock", "LockChange", "LockFault", "LockedTarget", "Unresolved", "check_lock", "diff_locks",
-    "inputs_sha256", "is_current", "mirror_setting", "mirror_variable", "read_lock", "requested_owners", "require",
+    "inputs_sha256", "is_current", "mirror_setting", "mirror_variable",
+    "possible_ids", "read_lock", "requested_owners", "require",
     "wheel_pins", "write_lock",
 ]  # fmt: skip
 
@@ -129,11 +130,16 @@ def check_lock(lock: Lock, plan: Plan, matrix: Matrix) -> tuple[LockFault, ...]:
         unresolved = lock.unresolved.get(planned.id)
         if unresolved is None or unresolved.inputs_sha256 != inputs_sha256(planned, matrix):
             faults += _find_faults(lock, planned, matrix)
-    known = {target.id for target in matrix.targets}
-    for target_id in sorted((lock.targets.keys() | lock.unresolved.keys()) - known):
+    for target_id in sorted((lock.targets.keys() | lock.unresolved.keys()) - possible_ids(matrix)):
         message = f"matrix.lock: {target_id} is no row of {matrix.path.name} any more"
         faults.append(LockFault(target_id=target_id, message=message, hint="run: rockiln lock"))
     return tuple(faults)
+
+
+def possible_ids(matrix: Matrix) -> frozenset[str]:
+    """Ids that the rows can have: a plan names a row after the candidate that it takes."""
+    rows = ((row, candidate) for row in matrix.targets for candidate in row.candidates)
+    return frozenset(replace(row, version=candidate.version).id for row, candidate in rows)
 
 
 def _find_faults(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> Iterator[LockFault]:

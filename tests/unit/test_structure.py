@@ -21,7 +21,7 @@ FLOORS = (
     ("manifest", "rootfs", "image", "engines.protocol", "jsonable", "tables", "names", "archs"),
     ("matrix", "recipe_file", "recipe", "compatibility"),
     ("judge", "plan", "exploration", "edit_matrix"),
-    ("lock",),
+    ("source_tree", "locked", "lock_file", "lock"),
     ("store", "contents", "sandbox"),
     ("resolve", "places", "download", "fetch", "bundle", "unpack"),
     ("assemble", "slim", "image_files"),

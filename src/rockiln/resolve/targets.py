@@ -24,6 +24,7 @@ from rockiln.lock import (
     inputs_sha256,
     is_current,
     mirror_setting,
+    possible_ids,
     requested_owners,
     wheel_pins,
 )
@@ -136,7 +137,7 @@ def resolve_targets(  # noqa: PLR0913  # the stage's inputs, each of another kin
 
 def _start(old_lock: Lock, matrix: Matrix) -> Lock:
     """The old lock without rows that are gone, and with the compressors that are installed here."""
-    ids = {target.id for target in matrix.targets}
+    ids = possible_ids(matrix)
     return Lock(
         targets={target_id: target for target_id, target in old_lock.targets.items() if target_id in ids},
         unresolved={target_id: entry for target_id, entry in old_lock.unresolved.items() if target_id in ids},

@@ -126,7 +126,7 @@ def _find_in_directories(
     seen = [file for source in claimants for file in directories[source.name].versions_of(pin.name)]
     there = f"; there are {', '.join(seen)}" if seen else ""
     message = f"{pin} for Python {platform.python} and glibc {platform.glibc} is not in {names}{there}"
-    raise ResolveError(message, hint="correct the pin in matrix.toml, or name a source that has it")
+    raise ResolveError(message, hint="in matrix.toml, correct the pin, put another candidate first, or add a source")
 
 
 def _bind(
