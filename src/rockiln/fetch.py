@@ -5,21 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rockiln.artifact import Artifact
-from rockiln.console import Console
+from rockiln.console import Console, Progress
 from rockiln.disk import require_room
-from rockiln.download.attempts import Attempts, Silent
+from rockiln.download.attempts import Attempts
 from rockiln.download.client import open_client
 from rockiln.download.faults import ArtifactFault, make_error
 from rockiln.download.partial import part_bytes
 from rockiln.download.patience import Patience
+from rockiln.download.silent import Silent
 from rockiln.download.threads import map_threads
 from rockiln.download.transfer import Downloader
 from rockiln.errors import FetchError, IntegrityError
 from rockiln.matrix import Matrix
 from rockiln.places import Place, SourceUrls, find_places
 from rockiln.store import Store
+
+if TYPE_CHECKING:
+    import httpx
 
 CONNECTIONS_PER_JOB = 4
 """Waiting for a server costs no CPU."""
@@ -114,31 +119,32 @@ class Fetcher:
             return tuple(sorted(found for found in map_threads(check, held, self.jobs) if found))
 
     def _bring_all(self, missing: Sequence[Artifact]) -> list[ArtifactFault]:
-        places = self._find_places(missing)
-        stop = threading.Event()
+        places, ended = self._find_places(missing), threading.Event()
         connections = min(MOST_CONNECTIONS, CONNECTIONS_PER_JOB * self.jobs, len(missing))
         total_bytes = sum(artifact.size_bytes for artifact in missing)
+        largest_first = sorted(missing, key=lambda artifact: (-artifact.size_bytes, artifact))
         with (
             open_client(self.environ, self.patience, connections) as client,
             self.console.progress("fetching", total_bytes, "bytes") as progress,
         ):
-            attempts = Attempts(
-                store=self.store,
-                downloader=Downloader(client, progress, stop),
-                progress=progress,
-                patience=self.patience,
-                silent=Silent(),
-                stop=stop,
-            )
+            attempts = self._make_attempts(client, progress, ended)
 
             def bring(artifact: Artifact) -> ArtifactFault | None:
                 return attempts.bring(artifact, places[artifact.sha256])
 
-            try:
-                largest_first = sorted(missing, key=lambda artifact: (-artifact.size_bytes, artifact))
-                return [fault for fault in map_threads(bring, largest_first, connections) if fault]
-            finally:
-                stop.set()
+            return [fault for fault in map_threads(bring, largest_first, connections, ended) if fault]
+
+    def _make_attempts(self, client: httpx.Client, progress: Progress, ended: threading.Event) -> Attempts:
+        silent = Silent()
+        return Attempts(
+            store=self.store,
+            downloader=Downloader(client, progress, silent, ended),
+            progress=progress,
+            console=self.console,
+            patience=self.patience,
+            silent=silent,
+            stop=ended,
+        )
 
     def _find_places(self, missing: Sequence[Artifact]) -> Mapping[str, tuple[Place, ...]]:
         """By sha256. Each source's addresses are looked up once: that may read the host's apt and pip settings."""

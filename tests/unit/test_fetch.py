@@ -263,6 +263,37 @@ def test_credentials_of_a_url_are_sent_but_never_said(server: FaultServer, store
     assert "s3cret" not in caught.value.message + caught.value.hint
 
 
+def test_netrc_does_not_override_the_url(server: FaultServer, store: Store, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login other password other\n")
+    url = server.url.replace("//", "//user:pass@") + "/debian"
+    make_fetcher(store, url, environ={"NETRC": str(tmp_path / "netrc")}).fetch([HELLO])
+    assert server.requests[0].headers["Authorization"] == "Basic dXNlcjpwYXNz"
+
+
+def test_unreadable_netrc_is_named(server: FaultServer, store: Store, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("machine\n")
+    with pytest.raises(FetchError, match=f"{tmp_path}/netrc: cannot read"):
+        make_fetcher(store, server.url, environ={"NETRC": str(tmp_path / "netrc")}).fetch([HELLO])
+
+
+@pytest.mark.parametrize("proxy", ["gopher://127.0.0.1:9", "socks5://127.0.0.1:9", "http://127.0.0.1:port"])
+def test_unusable_proxy_variable_is_an_error_not_a_traceback(
+    store: Store, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(FetchError, match="the proxy variables name no proxy that can be used"):
+        make_fetcher(store, "http://archive.invalid").fetch([HELLO])
+
+
+def test_place_that_takes_connections_but_never_answers_is_given_up_for_all_files(store: Store) -> None:
+    artifacts = [make_artifact(b"%d" % number, f"pool/m/m/m{number}_1_all.deb") for number in range(50)]
+    with FaultServer() as mute:
+        mute.script = {f"/debian/{artifact.path}": [Fault(closes_at_once=True)] * 9 for artifact in artifacts}
+        with pytest.raises(FetchError, match="50 of 50 files"):
+            make_fetcher(store, mute.url + "/debian").fetch(artifacts)
+        assert len(mute.requests) <= 8 * 3
+
+
 def test_netrc_gives_the_password_of_a_host(server: FaultServer, store: Store, tmp_path: Path) -> None:
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login user password s3cret\n")
     (tmp_path / ".netrc").chmod(0o600)

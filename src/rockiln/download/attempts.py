@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rockiln.artifact import Artifact
-from rockiln.console import Progress
+from rockiln.console import Console, Progress
 from rockiln.download.faults import ArtifactFault, PlaceFault
 from rockiln.download.partial import Partial, open_partial
 from rockiln.download.patience import PROGRESS_BYTES, Patience
+from rockiln.download.silent import Silent
 from rockiln.download.transfer import Downloader, PlaceError, StoppedError
 from rockiln.places import Place
 from rockiln.store import Store
 
+GLANCES_UNTIL_SAID = 10
 GLANCE_S = 0.5
 """How often a wait looks whether the run was stopped."""
-
-
-class Silent:
-    """Places that never gave anything: one file's patience with them is enough for all files of a run."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._useful: set[str] = set()
-        self._silent: dict[str, PlaceError] = {}
-
-    def note_useful(self, place: Place) -> None:
-        """It answered; what fails later is about one file."""
-        with self._lock:
-            self._useful.add(place.base_url)
-
-    def note_exhausted(self, place: Place, fault: PlaceError) -> None:
-        """All attempts for one file failed."""
-        with self._lock:
-            if place.base_url not in self._useful:
-                self._silent[place.base_url] = fault
-
-    def find(self, place: Place) -> PlaceError | None:
-        """Why nobody should ask it again."""
-        with self._lock:
-            return self._silent.get(place.base_url)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,13 +44,14 @@ class Attempts:
     store: Store
     downloader: Downloader
     progress: Progress
+    console: Console
     patience: Patience
     silent: Silent
     stop: threading.Event
 
     def bring(self, artifact: Artifact, places: Sequence[Place]) -> ArtifactFault | None:
         """Fetch one artifact; None when it is in the store. Whatever part came stays for the next run."""
-        with open_partial(artifact, self.store, self.pause) as partial:
+        with open_partial(artifact, self.store, self._make_wait(artifact)) as partial:
             if partial is None:
                 self.progress.advance(artifact.size_bytes)
                 return None
@@ -90,6 +69,17 @@ class Attempts:
             wait_s -= GLANCE_S
         raise StoppedError
 
+    def _make_wait(self, artifact: Artifact) -> Callable[[float], None]:
+        """A pause that soon says whom it waits for."""
+        glances = itertools.count()
+
+        def wait(wait_s: float) -> None:
+            if next(glances) == GLANCES_UNTIL_SAID:
+                self.console.say(f"waiting for another process that fetches {artifact.file}")
+            self.pause(wait_s)
+
+        return wait
+
     def _try_seal(self, partial: Partial) -> bool:
         try:
             self.downloader.seal(None, partial)
@@ -103,9 +93,8 @@ class Attempts:
         while candidates := [standing for standing in standings if standing.is_open]:
             standing = min(candidates, key=lambda standing: standing.ready_s)
             self.pause(standing.ready_s - self.patience.monotonic())
-            fault = self.silent.find(standing.place)
-            if fault:
-                standing.close(fault)
+            if reason := self.silent.find_reason(standing.place):
+                standing.close(PlaceError("unanswered", reason))
                 continue
             fault = self._ask(standing, partial)
             if fault is None:
@@ -117,14 +106,10 @@ class Attempts:
 
     def _ask(self, standing: _Standing, partial: Partial) -> PlaceError | None:
         standing.tries += 1
-        size_bytes = partial.size_bytes
         try:
             self.downloader.attempt(standing.place, partial)
         except PlaceError as fault:
-            if fault.kind in {"gone", "refused", "damaged"} or partial.size_bytes > size_bytes:
-                self.silent.note_useful(standing.place)
             return fault
-        self.silent.note_useful(standing.place)
         return None
 
     def _judge(self, standing: _Standing, fault: PlaceError) -> None:
@@ -133,12 +118,14 @@ class Attempts:
         if fault.kind in {"gone", "refused"} or (fault.kind == "damaged" and standing.failures > 1):
             standing.close(fault)
             return
-        wait_s = self.patience.wait_s(standing.failures, fault.retry_after, connecting=fault.kind == "unconnected")
-        if wait_s is None:
-            standing.close(fault)
-            self.silent.note_exhausted(standing.place, fault)
-        else:
+        is_unanswered = fault.kind == "unanswered"
+        wait_s = self.patience.wait_s(standing.failures, fault.retry_after, is_unanswered=is_unanswered)
+        if wait_s is not None:
             standing.fault, standing.ready_s = fault, self.patience.monotonic() + wait_s
+            return
+        standing.close(fault)
+        if is_unanswered:
+            self.silent.note_exhausted(standing.place, fault.reason)
 
 
 def _make_fault(standing: _Standing) -> PlaceFault:

@@ -19,15 +19,21 @@ def open_client(environ: Mapping[str, str], patience: Patience, connections: int
     """A client that follows redirects. Proxy variables are read by httpx (`trust_env`), as curl reads them."""
     import httpx
 
-    return httpx.Client(
-        verify=make_tls(environ),
-        auth=_make_auth(environ),
-        headers={"User-Agent": f"rockiln/{rockiln.__version__}", "Accept-Encoding": "identity"},
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-        timeout=httpx.Timeout(patience.stall_s, connect=patience.connect_s, pool=None),
-        follow_redirects=True,
-        trust_env=True,
-    )
+    tls, auth = make_tls(environ), _make_auth(environ)
+    try:
+        return httpx.Client(
+            verify=tls,
+            auth=auth,
+            headers={"User-Agent": f"rockiln/{rockiln.__version__}", "Accept-Encoding": "identity"},
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            timeout=httpx.Timeout(patience.stall_s, connect=patience.connect_s, pool=None),
+            follow_redirects=True,
+            trust_env=True,
+        )
+    except (ImportError, ValueError, httpx.InvalidURL) as fault:
+        message = f"the proxy variables name no proxy that can be used: {fault}"
+        hint = "http_proxy, https_proxy and all_proxy hold http://[USER:PASSWORD@]HOST:PORT"
+        raise FetchError(message, hint=hint) from fault
 
 
 def make_tls(environ: Mapping[str, str]) -> ssl.SSLContext:

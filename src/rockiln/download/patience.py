@@ -15,8 +15,8 @@ class Patience:
 
     attempts: int = 5
     """Per place and file; an attempt that brings PROGRESS_BYTES more than any before does not count."""
-    connect_attempts: int = 3
-    """As `attempts`, where not even a connection came about: a wrong address should be known within seconds."""
+    unanswered_attempts: int = 3
+    """As `attempts`, where not even a status came: a wrong address should be known within seconds."""
     connect_s: float = 10
     stall_s: float = 30
     """No byte for so long: the connection counts as cut."""
@@ -32,9 +32,9 @@ class Patience:
     jitter: Callable[[], float] = random.random
     """0 to 1."""
 
-    def wait_s(self, failures: int, retry_after: str = "", *, connecting: bool = False) -> float | None:
+    def wait_s(self, failures: int, retry_after: str = "", *, is_unanswered: bool = False) -> float | None:
         """Seconds until the next attempt after so many failures; None: there is none."""
-        if failures >= (self.connect_attempts if connecting else self.attempts):
+        if failures >= (self.unanswered_attempts if is_unanswered else self.attempts):
             return None
         backoff_s = min(self.longest_wait_s, self.first_wait_s * 2 ** (failures - 1))
         backoff_s *= 1 - self.jitter() / 2

@@ -15,14 +15,17 @@ LAST_WAIT_S = 1.0
 """How long to wait for threads that have work in hand when the others are told to end."""
 
 
-def map_threads(make: Callable[[Given], Made], values: Sequence[Given], threads: int) -> Iterator[Made]:
+def map_threads(
+    make: Callable[[Given], Made], values: Sequence[Given], threads: int, ended: threading.Event | None = None
+) -> Iterator[Made]:
     """`make` of each value, in the order in which they get ready; the first exception ends it.
 
-    Daemon threads, unlike those of concurrent.futures: one that hangs in a read does not hold up Ctrl-C.
+    `ended` is set when no more results are wanted, so that `make` can look at it and stop half-way. Daemon threads,
+    unlike those of concurrent.futures: one that hangs in a read does not hold up Ctrl-C.
     """
     waiting: SimpleQueue[Given] = SimpleQueue()
     ready: SimpleQueue[tuple[Made | None, BaseException | None]] = SimpleQueue()
-    ended = threading.Event()
+    ended = ended or threading.Event()
     for value in values:
         waiting.put(value)
 

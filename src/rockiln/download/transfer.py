@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from rockiln.artifact import Artifact
 from rockiln.console import Progress
 from rockiln.download.partial import Partial
+from rockiln.download.silent import Silent
 from rockiln.errors import IntegrityError
 from rockiln.places import Place, find_in_page
 from rockiln.store import CHUNK_BYTES
@@ -21,7 +22,7 @@ from rockiln.store import CHUNK_BYTES
 if TYPE_CHECKING:
     import httpx
 
-FaultKind = Literal["gone", "refused", "damaged", "unconnected", "interrupted"]
+FaultKind = Literal["gone", "refused", "damaged", "unanswered", "interrupted"]
 
 PAGE_BYTES = 64 << 20
 """No index page is larger; the largest known are near ten."""
@@ -37,8 +38,8 @@ class StoppedError(Exception):
 class PlaceError(Exception):
     """Why a place did not give the file. Never leaves fetch: it becomes part of a FetchError.
 
-    gone: it answered 404 or 410. refused: asking again is of no use. damaged: it sent other bytes. unconnected: no
-    connection came about. interrupted: it was busy, or the connection broke.
+    gone: it answered 404 or 410. refused: asking again is of no use. damaged: it sent other bytes. unanswered: not
+    even a status came. interrupted: it was busy, or the connection broke within the answer.
     """
 
     def __init__(self, kind: FaultKind, reason: str, retry_after: str = "") -> None:
@@ -51,19 +52,22 @@ class PlaceError(Exception):
 class Downloader:
     """Attempts downloads; shared by all threads of a run."""
 
-    def __init__(self, client: httpx.Client, progress: Progress, stop: threading.Event) -> None:
+    def __init__(self, client: httpx.Client, progress: Progress, silent: Silent, stop: threading.Event) -> None:
         self._client = client
         self._progress = progress
+        self._silent = silent
         self._stop = stop
 
-    def attempt(self, place: Place, partial: Partial) -> int:
-        """Bring the partial to its end and seal it; returns the bytes that were transferred. Raises PlaceError."""
+    def attempt(self, place: Place, partial: Partial) -> None:
+        """Bring the partial to its end and seal it. Raises PlaceError."""
         url = self._locate(place, partial.artifact) if place.is_index_page else place.url
-        moved_bytes = self._copy(url, partial) if _is_file(url) else self._stream(url, partial)
+        if _is_file(url):
+            self._copy(url, partial)
+        else:
+            self._stream(url, place, partial)
         if partial.size_bytes < partial.artifact.size_bytes:
             raise PlaceError("interrupted", f"ended after {partial.size_bytes} of {partial.artifact.size_bytes} bytes")
         self.seal(place, partial)
-        return moved_bytes
 
     def seal(self, place: Place | None, partial: Partial) -> None:
         """Turn the partial into the artifact, or throw it away."""
@@ -76,7 +80,7 @@ class Downloader:
 
     def _locate(self, place: Place, artifact: Artifact) -> str:
         """The file's URL, from the index page."""
-        page, content_type, page_url = self._read_page(place.url)
+        page, content_type, page_url = self._read_page(place)
         try:
             url, sha256 = find_in_page(page, content_type, page_url, artifact)
         except ValueError as fault:
@@ -87,38 +91,49 @@ class Downloader:
             raise PlaceError("refused", f"lists the file with another sha256, {sha256}")
         return url
 
-    def _read_page(self, url: str) -> tuple[bytes, str, str]:
-        if _is_file(url):
-            with _read_faults_named(), (_path_of(url) / "index.html").open("rb") as file:
-                return file.read(PAGE_BYTES), "text/html", url
-        with _http_faults_named(), self._client.stream("GET", url, headers={"Accept": PAGE_TYPES}) as response:
+    def _read_page(self, place: Place) -> tuple[bytes, str, str]:
+        """Bytes, content type and final URL of an index page."""
+        if _is_file(place.url):
+            with _read_faults_named(), (_path_of(place.url) / "index.html").open("rb") as file:
+                return file.read(PAGE_BYTES), "text/html", place.url
+        with self._open(place.url, place, {"Accept": PAGE_TYPES, "Accept-Encoding": "gzip"}) as response:
             _require_success(response)
-            page = b""
+            page = bytearray()
             for chunk in response.iter_bytes(CHUNK_BYTES):
                 page += chunk
                 if len(page) > PAGE_BYTES:
                     raise PlaceError("refused", f"its index page is larger than {PAGE_BYTES} bytes")
-            return page, response.headers.get("Content-Type", ""), str(response.url)
+            return bytes(page), response.headers.get("Content-Type", ""), str(response.url)
 
-    def _copy(self, url: str, partial: Partial) -> int:
+    def _copy(self, url: str, partial: Partial) -> None:
         self._restart(partial)
         with _read_faults_named():
             file = _path_of(url).open("rb")
         with file:
             while chunk := _read_chunk(file):
                 self._take(chunk, partial)
-        return partial.size_bytes
 
-    def _stream(self, url: str, partial: Partial) -> int:
-        headers = _range_headers(url, partial)
-        with _http_faults_named(), self._client.stream("GET", url, headers=headers) as response:
+    def _stream(self, url: str, place: Place, partial: Partial) -> None:
+        with self._open(url, place, _range_headers(url, partial)) as response:
             self._accept(response, partial)
             partial.remember_origin(url, _strong_validator(response))
-            moved_bytes = 0
             for chunk in response.iter_raw():
                 self._take(chunk, partial)
-                moved_bytes += len(chunk)
-            return moved_bytes
+
+    @contextmanager
+    def _open(self, url: str, place: Place, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+        """GET; a password in the URL goes before one in netrc."""
+        import httpx
+
+        auth = None if urlsplit(url).username else httpx.USE_CLIENT_DEFAULT
+        is_answered = False
+        try:
+            with self._client.stream("GET", url, headers=headers, auth=auth) as response:
+                self._silent.note_answer(place)
+                is_answered = True
+                yield response
+        except (httpx.HTTPError, httpx.InvalidURL) as fault:
+            raise _name_fault(fault, is_answered=is_answered) from fault
 
     def _accept(self, response: httpx.Response, partial: Partial) -> None:
         """Go on only with what continues the partial, or starts a file of the right size."""
@@ -182,23 +197,20 @@ def _require_success(response: httpx.Response) -> None:
     raise PlaceError("refused", said)
 
 
-@contextmanager
-def _http_faults_named() -> Iterator[None]:
+def _name_fault(fault: Exception, *, is_answered: bool) -> PlaceError:
     import httpx
 
-    try:
-        yield
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as fault:
-        if _is_distrust(fault):
-            reason = f"its certificate is not trusted ({_say(fault)}); SSL_CERT_FILE=FILE names the CAs to trust"
-            raise PlaceError("refused", reason) from fault
-        raise PlaceError("unconnected", f"no connection: {_say(fault)}") from fault
-    except httpx.TimeoutException as fault:
-        raise PlaceError("interrupted", "stalled: no byte came for too long") from fault
-    except httpx.TransportError as fault:
-        raise PlaceError("interrupted", f"connection broke: {_say(fault)}") from fault
-    except (httpx.HTTPError, httpx.InvalidURL) as fault:
-        raise PlaceError("refused", _say(fault)) from fault
+    if _is_distrust(fault):
+        reason = f"its certificate is not trusted ({_say(fault)}); SSL_CERT_FILE=FILE names the CAs to trust"
+        return PlaceError("refused", reason)
+    if not isinstance(fault, httpx.TransportError) or isinstance(fault, httpx.UnsupportedProtocol):
+        return PlaceError("refused", _say(fault))
+    kind: FaultKind = "interrupted" if is_answered else "unanswered"
+    if isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+        return PlaceError(kind, f"no connection: {_say(fault)}")
+    if isinstance(fault, httpx.TimeoutException):
+        return PlaceError(kind, "stalled: no byte came for too long")
+    return PlaceError(kind, f"connection broke: {_say(fault)}")
 
 
 @contextmanager

@@ -25,9 +25,9 @@ def test_jitter_takes_up_to_half_away() -> None:
     assert patience(jitter=1.0).wait_s(2) == 0.5
 
 
-def test_connections_that_never_came_about_are_given_up_sooner() -> None:
-    assert patience().wait_s(2, connecting=True) == 1.0
-    assert patience().wait_s(3, connecting=True) is None
+def test_places_that_do_not_answer_are_given_up_sooner() -> None:
+    assert patience().wait_s(2, is_unanswered=True) == 1.0
+    assert patience().wait_s(3, is_unanswered=True) is None
 
 
 def test_asked_wait_counts_where_it_is_longer() -> None:
