@@ -47,12 +47,10 @@ def _read_deb822(path: Path) -> Iterator[str]:
 def _read_one_line(path: Path) -> Iterator[str]:
     """`deb [option=value ...] URI suite component...`."""
     for line in _read_text(path).splitlines():
-        kind, _, rest = line.partition("#")[0].strip().partition(" ")
-        rest = rest.strip()
-        if rest.startswith("["):
-            rest = rest.partition("]")[2]
-        if kind == "deb" and rest.split():
-            yield rest.split()[0]
+        kind, *rest = line.partition("#")[0].split(maxsplit=1)[:2] or [""]
+        words = "".join(rest).rpartition("]")[2].split()
+        if kind == "deb" and words:
+            yield words[0]
 
 
 def _expand_mirror_list(uri: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -113,30 +114,40 @@ def _ask(url: str, path: str, source: Source, client: httpx.Client) -> str:
     return f"{why} for {path}" if path and status != _NO_STATUS else why
 
 
+def ask_headers(url: str, client: httpx.Client) -> httpx.Response:
+    """The answer without its body, also from servers that do not do HEAD. Raises httpx's errors."""
+    response = client.head(url)
+    if response.status_code in _NO_HEAD:
+        with client.stream("GET", url) as response:
+            pass
+    return response
+
+
 def _ask_once(url: str, client: httpx.Client) -> tuple[int, str]:
     import httpx
 
     try:
-        status = client.head(url).status_code
-        if status in _NO_HEAD:
-            with client.stream("GET", url) as response:
-                status = response.status_code
-    except httpx.TimeoutException:
-        return _NO_STATUS, "no answer in time"
+        status = ask_headers(url, client).status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return _NO_STATUS, _cause(error)
+        return _NO_STATUS, cause_of(error)
     return status, f"HTTP {status}"
 
 
-def _cause(error: Exception) -> str:
-    """The system's own word for it, without the library's."""
+def cause_of(error: Exception) -> str:
+    """The system's own word for it, without the library's, and without a URL that may hold a password."""
+    import httpx
+
+    if isinstance(error, httpx.HTTPStatusError):
+        return f"HTTP {error.response.status_code}"
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted here: {link.verify_message}"
-        if isinstance(link, OSError) and isinstance(link.errno, int) and link.errno > 0:
-            return os.strerror(link.errno).lower()
-        if isinstance(link, OSError) and link.errno is not None:
+        if isinstance(link, socket.gaierror):
             return "its host name is not known here"
+        if isinstance(link, OSError) and link.errno:
+            return os.strerror(link.errno).lower()
         link = link.__cause__ or link.__context__
     return "no connection"

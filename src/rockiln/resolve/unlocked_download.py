@@ -14,6 +14,7 @@ from rockiln.console import Console, Progress
 from rockiln.disk import disk_faults_named, require_room
 from rockiln.errors import ResolveError
 from rockiln.resolve.hosts import hide_password
+from rockiln.resolve.probe import ask_headers, cause_of
 from rockiln.store import CHUNK_BYTES
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def ask_size(url: str, client: httpx.Client) -> int:
     import httpx
 
     try:
-        response = client.head(url)
+        response = ask_headers(url, client)
         response.raise_for_status()
         return int(response.headers["Content-Length"])
     except httpx.HTTPError as error:
-        raise ResolveError(f"{hide_password(url)}: {error}") from error
+        raise ResolveError(f"{hide_password(url)}: {cause_of(error)}") from error
     except (KeyError, ValueError) as error:
         raise ResolveError(f"{hide_password(url)}: the server does not say how long the file is") from error
 
@@ -71,7 +72,7 @@ def _bring(url: str, size_bytes: int, part_path: Path, client: httpx.Client, pro
         try:
             why = _attempt(url, part_path, client, progress)
         except httpx.TransportError as error:
-            why = str(error) or type(error).__name__
+            why = cause_of(error)
         if not why and part_path.stat().st_size == size_bytes:
             return
         why = why or f"it sent {part_path.stat().st_size} of {size_bytes} bytes"

@@ -19,6 +19,7 @@ from rockiln.artifact import Artifact
 from rockiln.console import Console
 from rockiln.errors import ResolveError
 from rockiln.resolve.hosts import hide_password
+from rockiln.resolve.probe import cause_of
 from rockiln.resolve.unlocked_download import ask_size, download
 from rockiln.resolve.wheel_tags import WheelName, WheelPlatform, best_wheel, parse_wheel_name
 from rockiln.store import Store, hash_file
@@ -79,7 +80,7 @@ def _list_page(source: str, url: str, client: httpx.Client) -> list[str]:
         response = client.get(f"{url}/")
         response.raise_for_status()
     except httpx.HTTPError as error:
-        raise ResolveError(f'source "{source}": {hide_password(url)} cannot be listed: {error}') from error
+        raise ResolveError(f'source "{source}": {hide_password(url)} cannot be listed: {cause_of(error)}') from error
     return [link.url for link in ProjectPage.from_html(source, response.content, str(response.url)).packages]
 
 
