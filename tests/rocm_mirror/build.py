@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import os
 import shutil
@@ -35,10 +36,13 @@ def main() -> int:
     try:
         compiler, interpreter = find_compiler(), find_interpreter()
         key = _hash_builder(compiler, interpreter)
-        stamp_path = mirror_path / "complete"
-        if not (stamp_path.is_file() and stamp_path.read_text() == key):
-            _build_mirror(compiler, interpreter, mirror_path)
-            stamp_path.write_text(key)
+        mirror_path.parent.mkdir(parents=True, exist_ok=True)
+        with mirror_path.with_name(f"{mirror_path.name}.lock").open("w") as lock_file:
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
+            stamp_path = mirror_path / "complete"
+            if not (stamp_path.is_file() and stamp_path.read_text() == key):
+                _build_mirror(compiler, interpreter, mirror_path)
+                stamp_path.write_text(key)
     except MissingToolError as missing:
         print(f"rocm_mirror: {missing}", file=sys.stderr)
         return NOTHING_FITS

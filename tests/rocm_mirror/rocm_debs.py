@@ -86,16 +86,17 @@ def _read_scripts(name: str) -> dict[str, str]:
 
 
 def _put_library(soname: str, code: str, parts: Parts, folder: Path) -> None:
-    """libX.so.N.0.70002 and its link libX.so.N; the runtime's libraries bring libX.so too, as AMD's do."""
+    """libX.so.N.0.70002 and its link libX.so.N; the runtime brings libX.so too. Some have no number at all."""
     folder.mkdir(exist_ok=True)
-    file_path = folder / f"{soname}.{LIBRARY_SUFFIX}"
+    file_path = folder / (soname if soname.endswith(".so") else f"{soname}.{LIBRARY_SUFFIX}")
     if code == "runtime":
         parts.compiler.build_runtime(file_path)
         (folder / "libamdhip64.so").symlink_to(soname)
     else:
         needed = () if code == "none" else (parts.runtime_path,)
         parts.compiler.build_library(Library(soname=soname, encoding=code, needed=needed), file_path)  # type: ignore[arg-type]
-    (folder / soname).symlink_to(file_path.name)
+    if file_path.name != soname:
+        (folder / soname).symlink_to(file_path.name)
 
 
 def _put_header(path: Path) -> None:

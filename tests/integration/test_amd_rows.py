@@ -1,0 +1,266 @@
+"""AMD's rows through the whole pipeline, against tests/rocm_mirror and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from finished_image import FinishedImage, read_finished
+from mirror_server import Network, serve_folder
+from rockiln.compatibility import read_compatibility
+from rockiln.console import Console
+from rockiln.engines.embedded import EmbeddedEngine
+from rockiln.engines.protocol import Command, Completed
+from rockiln.lock import read_lock
+from rockiln.locked import LockedTarget
+from rockiln.matrix import read_matrix
+from rockiln.plan import Plan, PlannedTarget, make_plan
+from rockiln.recipe import read_recipes
+from rockiln.write_image import read_image
+from rocm_mirror_folder import ROOT_PATH, Project, build_mirror, make_project, mirror_variables
+
+pytestmark = [pytest.mark.userns, pytest.mark.slow]
+
+MAGIC_3_12 = (3531).to_bytes(2, "little") + b"\r\n"
+UNCHECKED_HASH = (1).to_bytes(4, "little")
+"""https://peps.python.org/pep-0552/"""
+
+
+@cache
+def read_plan() -> Plan:
+    """The real matrix, planned."""
+    return make_plan(read_matrix(ROOT_PATH / "matrix.toml"), read_recipes(ROOT_PATH / "images"), read_compatibility())
+
+
+def offline_ids() -> list[str]:
+    """AMD's rows, but for JAX: its recipe edits one exact jaxlib, so it takes the real wheels (test_jax_…)."""
+    return [
+        planned.id
+        for planned in read_plan().targets
+        if planned.target.rocm_origin == "amd" and planned.target.framework != "jax"
+    ]
+
+
+def find_planned(target_id: str) -> PlannedTarget:
+    """A row of the plan."""
+    return next(planned for planned in read_plan().targets if planned.id == target_id)
+
+
+def find_amd_row(framework: str) -> PlannedTarget:
+    """The first of AMD's rows for a framework."""
+    rows = read_plan().targets
+    return next(row for row in rows if (row.target.framework, row.target.rocm_origin) == (framework, "amd"))
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[Network]:
+    """The mirror over HTTP; anything else is refused and written down."""
+    with serve_folder(build_mirror()) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def project(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One project for all rows: they share the store, the unpacked files and the layers."""
+    folder = tmp_path_factory.mktemp("amd")
+    return make_project(folder / "project", folder / "cache", {**network.environ, **mirror_variables(network.url)})
+
+
+@pytest.fixture(scope="module", params=offline_ids())
+def built(request: pytest.FixtureRequest, project: Project) -> FinishedImage:
+    """Each row, locked and built."""
+    target_id: str = request.param
+    for verb in ("lock", "build"):
+        finished = project.run(verb, target_id)
+        assert finished.returncode == 0, finished.stderr
+    return read_finished(read_image(project.path / "build" / target_id / "image"))
+
+
+def locked_of(project: Project, built: FinishedImage) -> LockedTarget:
+    return read_lock(project.path / "matrix.lock").targets[built.image.target_id]
+
+
+def test_nothing_but_the_mirror_was_asked(built: FinishedImage, network: Network) -> None:
+    assert built.image.layers
+    assert network.refused == []
+
+
+def test_opt_rocm_leads_to_the_release(built: FinishedImage) -> None:
+    assert built.links["opt/rocm"] == "/etc/alternatives/rocm"
+    assert built.resolve("opt/rocm") == "opt/rocm-7.0.2"
+    assert built.read("/opt/rocm/.info/version").startswith(b"7.0.2")
+
+
+def test_loader_cache_names_every_rocm_library(built: FinishedImage) -> None:
+    loader_cache = built.files["etc/ld.so.cache"]
+    libraries = {path for path in built.links if re.fullmatch(r"opt/rocm-7\.0\.2/lib/lib[^/]+\.so\.\d+", path)}
+    assert len(libraries) >= 20
+    for path in libraries:
+        assert f"/{path}\0".encode() in loader_cache, path
+
+
+def test_dpkg_status_lists_every_deb_with_its_version(built: FinishedImage, project: Project) -> None:
+    paragraphs = built.files["var/lib/dpkg/status"].decode().split("\n\n")
+    said = {(read_field("Package", text), read_field("Version", text)) for text in paragraphs if text.strip()}
+    debs = {(item.name, item.version) for item in locked_of(project, built).artifacts if item.kind == "deb"}
+    assert {name for name, _ in debs} >= {"rocm-core", "hip-runtime-amd", "rocblas", "libc6", "apt"}
+    assert debs == said
+
+
+def test_venv_holds_exactly_the_pinned_wheels(built: FinishedImage) -> None:
+    planned = find_planned(built.image.target_id)
+    pattern = re.compile(r"site-packages/[^/]+\.dist-info/METADATA$")
+    metadata = [text for path, text in built.files.items() if pattern.search(path)]
+    installed = {read_field("Name", text.decode()): read_field("Version", text.decode()) for text in metadata}
+    pinned = {wheel.name: next(iter(wheel.specifier)).version for wheel in planned.taken.wheels}
+    assert pinned == {name: installed[name] for name in pinned}
+
+
+def test_constraints_keep_the_local_versions(built: FinishedImage) -> None:
+    constraints = built.files["etc/rockiln/constraints.txt"].decode()
+    for wheel in find_planned(built.image.target_id).taken.wheels:
+        assert (f"{wheel.name}=={next(iter(wheel.specifier)).version}\n" in constraints) == (wheel.name != "pip")
+
+
+def test_modules_are_compiled_by_the_images_python(built: FinishedImage) -> None:
+    compiled = [text for path, text in built.files.items() if path.startswith("opt/venv/") and path.endswith(".pyc")]
+    assert len(compiled) > 10
+    assert {text[:8] for text in compiled} == {MAGIC_3_12 + UNCHECKED_HASH}
+
+
+def test_no_layer_names_the_mirror_or_the_host(built: FinishedImage, network: Network, project: Project) -> None:
+    port = network.url.removeprefix("http://")
+    host = [port.encode(), b"127.0.0.1:", str(build_mirror()).encode(), str(project.path.parent).encode()]
+    host += [network.environ["http_proxy"].removeprefix("http://").encode()]
+    found = [(path, word) for path, text in built.files.items() for word in host if word in text]
+    assert found == []
+    assert not [word for word in host if word in json.dumps(built.config).encode()]
+
+
+def test_labels_name_the_archs_of_the_row(built: FinishedImage) -> None:
+    target = find_planned(built.image.target_id).target
+    labels = built.config["config"]["Labels"]
+    assert labels["dev.rockiln.target"] == target.id
+    assert labels["dev.rockiln.archs"].split() == list(target.archs)
+
+
+def test_headers_and_compiler_come_with_the_devel_flavour_only(built: FinishedImage) -> None:
+    is_devel = find_planned(built.image.target_id).target.flavour == "devel"
+    assert ("opt/rocm-7.0.2/include/hip/hip_runtime.h" in built.files) == is_devel
+    assert ("opt/rocm-7.0.2/bin/hipcc" in built.files) == is_devel
+
+
+def test_kernel_data_of_the_rows_archs_is_there(built: FinishedImage) -> None:
+    folder = "opt/rocm-7.0.2/lib/rocblas/library"
+    for arch in find_planned(built.image.target_id).target.archs:
+        assert f"{folder}/TensileLibrary_lazy_{arch}.dat" in built.files
+        code = built.files[f"{folder}/Kernels.so-000-{arch}.hsaco"]
+        assert code.startswith(b"\x7fELF")
+
+
+def test_libraries_load_and_say_that_there_is_no_gpu(built: FinishedImage, project: Project) -> None:
+    script = (
+        "import ctypes, glob\n"
+        "for path in sorted(glob.glob('/opt/rocm/lib/lib*.so.?')): ctypes.CDLL(path)\n"
+        "print(ctypes.CDLL('libamdhip64.so.7').hipInit(0), ctypes.CDLL('librocblas.so.5').rocblas_launch(0, 0, 0))\n"
+    )
+    completed = run_inside(built, project, "python", "-c", script)
+    assert (completed.exit_code, completed.stdout) == (0, "100 100\n"), completed.stderr
+
+
+def test_framework_imports_in_the_image(built: FinishedImage, project: Project) -> None:
+    target = find_planned(built.image.target_id).target
+    name = target.framework
+    script = f"import {name}; from {name} import version; print({name}.__version__, version.hip)"
+    completed = run_inside(built, project, "python", "-c", script)
+    assert completed.exit_code == 0, completed.stderr
+    assert completed.stdout.startswith(str(target.version))
+    assert completed.stdout.endswith("7.0.51831\n")
+
+
+def read_field(name: str, text: str) -> str:
+    """A field of a dpkg paragraph or of a wheel's METADATA."""
+    found = re.search(rf"^{name}: (.+)$", text, re.MULTILINE)
+    assert found, text
+    return found[1]
+
+
+def run_inside(built: FinishedImage, project: Project, *argv: str) -> Completed:
+    engine = EmbeddedEngine(trees_path=project.cache_path / "trees", console=Console(None))
+    loaded = engine.load(built.image)
+    return engine.run(loaded, Command(argv=argv, timeout_s=60))
+
+
+def test_conjectured_tensorflow_is_said_and_never_named_wrongly(project: Project) -> None:
+    planned = find_amd_row("tensorflow")
+    said = project.run("plan", planned.id).stdout
+    assert f"conjectured: tensorflow-rocm==={planned.taken.version}" in said
+    assert f"tensorflow-{planned.taken.version}-rocm7.0.2" in planned.id
+
+
+def test_wheel_that_is_only_conjectured_stops_the_lock(network: Network, tmp_path: Path) -> None:
+    named_only = {"rocm-wheels": "rocm/manylinux/rocm-rel-7.0.2-as-named/"}
+    environ = {**network.environ, **mirror_variables(network.url, named_only)}
+    strict = make_project(tmp_path / "project", tmp_path / "cache", environ)
+    planned = find_amd_row("tensorflow")
+    finished = strict.run("lock", planned.id)
+    assert finished.returncode != 0
+    assert "tensorflow-rocm" in finished.stderr
+    assert str(planned.taken.version) in finished.stderr
+
+
+def test_digest_depends_on_neither_mirror_nor_folder(project: Project, tmp_path: Path) -> None:
+    target_id = offline_ids()[0]
+    assert project.run("lock", target_id).returncode == 0
+    assert project.run("build", target_id).returncode == 0
+    variables = mirror_variables(build_mirror().as_uri())
+    (tmp_path / "other tmp").mkdir()
+    environ = {**variables, "TMPDIR": str(tmp_path / "other tmp"), "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
+    other = make_project(tmp_path / "another project", tmp_path / "cache", {**environ, "PYTHONHASHSEED": "7"})
+    for verb in ("lock", "build"):
+        finished = other.run(verb, target_id)
+        assert finished.returncode == 0, finished.stderr
+    digests = {read_image(one.path / "build" / target_id / "image").digest for one in (project, other)}
+    assert len(digests) == 1
+
+
+def test_unreachable_hosts_stop_the_build_within_seconds_naming_the_mirror_setting(
+    network: Network, tmp_path: Path
+) -> None:
+    unreachable = {"rocm-debs": "", "rocm-wheels": ""}
+    environ = {**network.environ, **mirror_variables(network.url, unreachable)}
+    alone = make_project(tmp_path / "project", tmp_path / "cache", environ)
+    target_id = offline_ids()[0]
+    start_s = time.monotonic()
+    locked = alone.run("lock", target_id)
+    finished = alone.run("build", target_id)
+    assert time.monotonic() - start_s < 30
+    assert "[mirrors] rocm-debs" in locked.stderr
+    assert finished.returncode == 5
+    errors = [line for line in finished.stderr.splitlines() if line.startswith("rockiln: error")]
+    assert len(errors) == 1
+    assert '"rocm-debs"' in errors[0]
+    assert "ROCKILN_MIRROR_ROCM_DEBS" in finished.stderr
+
+
+@pytest.mark.network
+def test_jax_row_takes_real_wheels_over_the_mirrors_rocm(network: Network, tmp_path: Path) -> None:
+    variables = mirror_variables(network.url, {"wheels": ""})
+    jax = make_project(tmp_path / "project", tmp_path / "cache", variables)
+    planned = find_amd_row("jax")
+    for verb in ("lock", "build"):
+        finished = jax.run(verb, planned.id)
+        assert finished.returncode == 0, finished.stderr
+    built = read_finished(read_image(jax.path / "build" / planned.id / "image"))
+    support = built.files["opt/venv/lib/python3.12/site-packages/jaxlib/plugin_support.py"]
+    assert b'["jax_rocm7_plugin"] if plugin_name == "rocm"' in support
+    plugin = next(path for path in built.files if path.endswith("/xla_rocm_plugin.so"))
+    listed = run_inside(built, jax, "/lib64/ld-linux-x86-64.so.2", "--list", f"/{plugin}").stdout
+    assert "/libamdhip64.so.7 (" in listed
+    assert "not found" not in listed

@@ -1,0 +1,152 @@
+"""Debian's ROCm JAX row for real: 2.2 GB of debs, Docker, the real PJRT plugin over Debian's real HIP runtime.
+
+sid and experimental move, so the row is locked anew here each time; where their Release files or debs do not answer,
+the test fails with the words of the pipeline. It takes minutes and 20 GB of disk: nightly.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rockiln.compatibility import read_compatibility
+from rockiln.engines.docker import DockerEngine
+from rockiln.engines.protocol import Command, Completed, Engine, Loaded, Mount
+from rockiln.lock import read_lock
+from rockiln.matrix import Target, read_matrix
+from rockiln.plan import make_plan
+from rockiln.recipe import read_recipes
+from rockiln.store import Store
+from rockiln.write_image import read_image
+from rocm_mirror_folder import ROOT_PATH, Project
+from stub_libraries import build_stubs
+
+pytestmark = [
+    pytest.mark.network,
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("ROCKILN_NIGHTLY"), reason="2.2 GB of debs, 20 GB of disk: ROCKILN_NIGHTLY=1 runs it"
+    ),
+]
+
+PLUGIN_MEMBER = "jax_plugins/xla_rocm7/xla_rocm_plugin.so"
+DISCOVER = """
+from importlib.metadata import entry_points
+import jax
+from jaxlib import plugin_support
+print([point.name for point in entry_points(group="jax_plugins")])
+print(plugin_support.import_from_plugin("rocm", "_linalg").__name__)
+print(jax.numpy.arange(4).sum(), jax.default_backend())
+"""
+ASK_FOR_GPU = """
+import jax
+try:
+    print(jax.devices("rocm"))
+except RuntimeError as error:
+    print(error)
+print(sorted({line.split("/")[-1].strip() for line in open("/proc/self/maps") if "libamdhip64" in line}))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltRow:
+    """The row, built and loaded."""
+
+    target: Target
+    engine: Engine
+    loaded: Loaded
+    plugin_path: Path
+    """The PJRT plugin, out of its wheel."""
+
+    def run_python(self, script: str, *mounts: Mount, platforms: str = "") -> Completed:
+        """Run a script by the image's Python, entrypoint included."""
+        env = {"JAX_PLATFORMS": platforms} if platforms else {}
+        return self.engine.run(
+            self.loaded, Command(argv=("python", "-c", script), timeout_s=60, env=env, mounts=mounts)
+        )
+
+
+def find_row() -> Target:
+    """Debian's ROCm row of the matrix."""
+    matrix = read_matrix(ROOT_PATH / "matrix.toml")
+    plan = make_plan(matrix, read_recipes(ROOT_PATH / "images"), read_compatibility())
+    return next(planned.target for planned in plan.targets if planned.target.rocm_origin == "debian")
+
+
+@pytest.fixture(scope="module")
+def row() -> Iterator[BuiltRow]:
+    """Locked, fetched, built and loaded into Docker; the folder is removed at the end, for it is large."""
+    target = find_row()
+    folder = ROOT_PATH / "build" / "debian-rocm"
+    project = Project(path=folder / "project", cache_path=folder / "cache")
+    shutil.rmtree(project.path, ignore_errors=True)
+    project.path.mkdir(parents=True)
+    shutil.copy(ROOT_PATH / "matrix.toml", project.path)
+    shutil.copytree(ROOT_PATH / "images", project.path / "images")
+    for verb in ("lock", "build"):
+        finished = project.run(verb, target.id, timeout_s=3000)
+        assert finished.returncode == 0, finished.stderr
+    engine = DockerEngine(environ=os.environ)
+    loaded = engine.load(read_image(project.path / "build" / target.id / "image"))
+    try:
+        yield BuiltRow(target=target, engine=engine, loaded=loaded, plugin_path=extract_plugin(project, target))
+    finally:
+        engine.unload(loaded)
+        if not os.environ.get("ROCKILN_KEEP"):
+            shutil.rmtree(folder)
+
+
+def extract_plugin(project: Project, target: Target) -> Path:
+    locked = read_lock(project.path / "matrix.lock").targets[target.id]
+    wheel = next(artifact for artifact in locked.artifacts if artifact.name == "jax-rocm7-pjrt")
+    with zipfile.ZipFile(Store(project.cache_path / "store").path_of(wheel)) as archive:
+        return Path(archive.extract(PLUGIN_MEMBER, project.path))
+
+
+def absent_sonames(target: Target) -> tuple[str, ...]:
+    """What the row says that it does not hold."""
+    return tuple(line.partition(":")[0] for line in target.absent)
+
+
+def test_plugin_discovery_finds_jax_rocm7_plugin(row: BuiltRow) -> None:
+    completed = row.run_python(DISCOVER)
+    assert completed.exit_code == 0, completed.stderr
+    lines = completed.stdout.splitlines()
+    assert "'xla_rocm7'" in lines[0]
+    assert lines[1:] == ["jax_rocm7_plugin._linalg", "6 cpu"]
+
+
+def test_exactly_the_declared_libraries_are_missing(row: BuiltRow) -> None:
+    folder = f"/opt/venv/lib/python{row.target.python}/site-packages"
+    loader = "/lib64/ld-linux-x86-64.so.2"
+    command = Command(argv=(loader, "--list", f"{folder}/{PLUGIN_MEMBER}"), timeout_s=60, use_entrypoint=False)
+    listed = row.engine.run(row.loaded, command).stdout
+    assert set(re.findall(r"(\S+) => not found", listed)) == set(absent_sonames(row.target))
+
+
+def test_missing_library_is_named_and_nothing_hangs(row: BuiltRow) -> None:
+    completed = row.run_python(ASK_FOR_GPU)
+    assert completed.exit_code == 0
+    assert "librocprofiler-sdk" in completed.stderr
+    assert completed.duration_s < 30
+
+
+def test_with_stubs_the_real_plugin_asks_debians_hip_and_finds_no_device(row: BuiltRow, tmp_path: Path) -> None:
+    functions = build_stubs(row.plugin_path, "rocprofiler_", absent_sonames(row.target), tmp_path)
+    assert "rocprofiler_create_context" in functions
+    folder = f"/opt/venv/lib/python{row.target.python}/site-packages/rocm/lib"  # $ORIGIN/../../rocm/lib of the plugin
+    mount = Mount(host_path=tmp_path, image_path=folder)
+    completed = row.run_python(ASK_FOR_GPU, mount, platforms="rocm")
+    assert completed.exit_code == 0, completed.stderr
+    assert "No visible GPU devices" in completed.stdout
+    assert "libamdhip64.so.7" in completed.stdout
+    assert "hipInit: HIP_ERROR_NoDevice" in completed.stderr
+    assert completed.duration_s < 30
