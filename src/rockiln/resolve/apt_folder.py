@@ -72,7 +72,7 @@ class PackageList:
     archive: Archive
     path: Path
     pin: str
-    """apt's words for exactly this suite of this archive, for preferences."""
+    """apt's words for exactly this suite of this archive, for preferences; "" if its Release file names nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,10 +156,12 @@ def _run(path: Path, environ: Mapping[str, str], program: str, *arguments: str) 
 
 
 def _raise_update(output: str, archives: tuple[Archive, ...]) -> None:
-    lines = [line for line in output.splitlines() if line.startswith(("E:", "W:", "Err:"))] or output.splitlines()[-3:]
-    blamed = next((archive for archive in archives if any(_names(archive, line) for line in lines)), archives[0])
-    name, source = blamed.source.name, blamed.source
-    text = "; ".join(dict.fromkeys(line.replace(blamed.url, hide_password(blamed.url)) for line in lines))
+    """Turn what apt says into one error about one archive: the first that an E: line names."""
+    lines = sorted(line for line in output.splitlines() if line.startswith(("E:", "W:", "Err:")))
+    blamed = next((archive for line in lines for archive in archives if _names(archive, line)), archives[0])
+    name = blamed.source.name
+    about = [line for line in lines if _names(blamed, line)] or output.splitlines()[-3:]
+    text = "; ".join(line.replace(blamed.url, hide_password(blamed.url)) for line in about)
     if _SIGNATURE.search(text):
         message = f'source "{name}": its signature does not hold with keyring {blamed.keyring_path}: {text}'
         raise ResolveError(message, hint="get the keyring from the archive's owner; never skip this check")
@@ -167,11 +169,12 @@ def _raise_update(output: str, archives: tuple[Archive, ...]) -> None:
         message = f'source "{name}": its Release file is out of date: {text}'
         hint = f"name a fresher mirror: {mirror_setting(name)}; or accept it: check-valid-until = false in matrix.toml"
         raise ResolveError(message, hint=hint)
-    raise ResolveError(f'source "{source.name}": apt-get update failed: {text}', hint=mirror_setting(name))
+    raise ResolveError(f'source "{name}": apt-get update failed: {text}', hint=mirror_setting(name))
 
 
 def _names(archive: Archive, line: str) -> bool:
-    places = (f"{archive.url}{form}" for suite in archive.source.suites for form in (f" {suite} ", f"/dists/{suite}/"))
+    url = re.sub("^file://", "file:", hide_password(archive.url))  # as apt writes it
+    places = (f"{url}{form}" for suite in archive.source.suites for form in (f" {suite} ", f"/dists/{suite}/"))
     return any(place in line for place in places)
 
 
@@ -184,6 +187,7 @@ def _find_lists(path: Path, archives: tuple[Archive, ...], environ: Mapping[str,
         if created_by == "Packages" and Path(file).exists():
             number = int(Path(entry.rpartition(":")[0]).stem)
             values = {"o": origin, "l": label, "a": suite, "n": codename}
-            pin = "release " + ", ".join(f"{key}={value}" for key, value in values.items() if value)
+            named = [f"{key}={value}" for key, value in values.items() if value and not value.startswith("$(")]
+            pin = f"release {', '.join(named)}" if named else ""
             found.append(PackageList(archive=archives[number], path=Path(file), pin=pin))
     return tuple(found)

@@ -24,7 +24,7 @@ def resolve_debs(apt: AptFolder, packages: Iterable[str]) -> tuple[Artifact, ...
         return ()
     _require_names(wanted)
     (apt.path / "etc/preferences").write_text(render_pins(apt.lists))
-    finished = apt.run("apt-get", "-qq", "--print-uris", "--no-remove", "install", *wanted)
+    finished = apt.run("apt-get", "-q", "--print-uris", "--no-remove", "install", *wanted)
     if finished.returncode:
         reasons = _explain(finished.stdout, finished.stderr)
         raise ResolveError(f"apt finds no way to install what was asked for: {reasons}")
@@ -48,7 +48,7 @@ def render_pins(lists: tuple[PackageList, ...]) -> str:
     blocks = []
     for package_list in lists:
         globs = package_list.archive.source.pinned_packages
-        if globs and package_list.pin == "release ":
+        if globs and not package_list.pin:
             name = package_list.archive.source.name
             raise ResolveError(f'source "{name}": its Release file has no Origin, Suite or Codename to pin by')
         if globs and "*" not in globs:
