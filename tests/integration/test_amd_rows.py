@@ -230,17 +230,15 @@ def test_digest_depends_on_neither_mirror_nor_folder(project: Project, tmp_path:
     assert len(digests) == 1
 
 
-def test_unreachable_hosts_stop_the_build_within_seconds_naming_the_mirror_setting(
-    network: Network, tmp_path: Path
-) -> None:
-    unreachable = {"rocm-debs": "", "rocm-wheels": ""}
-    environ = {**network.environ, **mirror_variables(network.url, unreachable)}
-    alone = make_project(tmp_path / "project", tmp_path / "cache", environ)
+def test_unreachable_hosts_stop_the_build_within_seconds_naming_the_mirror_setting(tmp_path: Path) -> None:
     target_id = offline_ids()[0]
-    start_s = time.monotonic()
-    locked = alone.run("lock", target_id)
-    finished = alone.run("build", target_id)
-    assert time.monotonic() - start_s < 30
+    with serve_folder(build_mirror()) as network:
+        variables = mirror_variables(network.url, {"rocm-debs": "", "rocm-wheels": ""})
+        alone = make_project(tmp_path / "project", tmp_path / "cache", {**network.environ, **variables})
+        start_s = time.monotonic()
+        locked = alone.run("lock", target_id)
+        finished = alone.run("build", target_id)
+        assert time.monotonic() - start_s < 30
     assert "[mirrors] rocm-debs" in locked.stderr
     assert finished.returncode == 5
     errors = [line for line in finished.stderr.splitlines() if line.startswith("rockiln: error")]
