@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> Store:
 
 def start_fetch(store: Store, url: str, *more: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
     arguments = (str(store.path), url + "/debian", json.dumps(dataclasses.asdict(HELLO)), *more)
-    environ = {**os.environ, "PYTHONPATH": str(UNIT_PATH)}
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(UNIT_PATH), *sys.path])}
     return subprocess.Popen(
         [*before, sys.executable, str(PROGRAM), *arguments], env=environ, text=True, stdout=subprocess.PIPE
     )
