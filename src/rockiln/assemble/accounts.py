@@ -109,13 +109,9 @@ def write_shells(tree: Tree) -> Tree:
     shells = list(dict.fromkeys(packaged))
     known = {line.partition("#")[0] for line in template.splitlines()}
     text = template + "".join(f"{shell}\n" for shell in shells if shell not in known)
-    state = "".join(f"{shell}\n" for shell in _state(packaged))
+    state = "".join(f"{shell}\n" for shell in shells)
     return tree.adding([
         make_file(tree.contents, "etc/shells", text.encode(), "rockiln"),
         make_file(tree.contents, "var/lib/shells.state", state.encode(), "rockiln"),
     ])
 
-
-def _state(packaged: list[str]) -> list[str]:
-    """update-shells notes a shell once per list entry whose real path differs; equal neighbours come once."""
-    return [shell for index, shell in enumerate(packaged) if index == 0 or shell != packaged[index - 1]]

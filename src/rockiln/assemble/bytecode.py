@@ -80,8 +80,16 @@ def _modules(tree: Tree, one: Unpacked) -> list[Entry]:
         paths: Iterable[str] = one.wheel.modules
     else:
         paths = (entry.path for entry in one.entries if entry.path.endswith(".py") and _is_debian_module(entry.path))
-    entries = (tree.entries.get(path) for path in sorted(paths))
-    return [entry for entry in entries if entry and entry.kind == "file" and entry.owner == one.artifact.owner]
+    entries = (_source(tree, path) for path in sorted(paths))
+    return [entry for entry in entries if entry and entry.owner == one.artifact.owner]
+
+
+def _source(tree: Tree, path: str) -> Entry | None:
+    """The module at `path` with the bytes that it leads to; not what people edit below /etc."""
+    entry, file = tree.entries.get(path), tree.find(path)
+    if entry is None or file is None or file.kind != "file" or file.path.startswith("etc/"):
+        return None
+    return file._replace(path=path, owner=entry.owner)
 
 
 def _is_debian_module(path: str) -> bool:

@@ -6,6 +6,9 @@
 A line of a list is the file with the source, a tab, and the path that the code shall carry. LIST.out gets, for each
 line in order, eight bytes of length and the bytes of the .pyc; length 0 where the source does not compile. A .pyc
 depends on nothing but the source, the path and the interpreter: the hash of the source stands in it, no time.
+marshal marks objects that something else refers to while it writes them, so that the bytes could also tell what else
+is alive in the process. Hence a fresh interpreter with a fixed hash seed for each list, nothing imported that is not
+needed, and no code object kept: then all processes look alike.
 """
 
 # ruff: noqa: PTH100, PTH118, PTH123, PTH208 - started once a list: pathlib would cost more than it says here
@@ -41,8 +44,8 @@ def compile_list(list_path: str) -> None:
 
 
 def start_compiling(list_path: str) -> int:
-    """A fresh interpreter for one list: what was compiled before it leaves no trace in its bytes."""
-    argv = [sys.executable, "-I", "-S", "-B", "-W", "ignore", os.path.abspath(__file__), list_path]
+    """A fresh interpreter for one list, with a fixed hash seed; `-I` would ignore the seed."""
+    argv = [sys.executable, "-s", "-S", "-B", "-W", "ignore", os.path.abspath(__file__), list_path]
     return os.posix_spawn(sys.executable, argv, {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"})
 
 

@@ -20,7 +20,7 @@ def read_fields(paragraph: str) -> dict[str, str]:
             fields[name] += "\n" + line
         elif ":" in line:
             name, _, value = line.partition(":")
-            fields[name] = value.strip()
+            fields[name] = value.lstrip(" \t")
     return fields
 
 

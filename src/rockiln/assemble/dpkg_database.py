@@ -30,13 +30,18 @@ def add_dpkg_database(
         f"{FOLDER}/arch": f"{NATIVE}\n",
         f"{FOLDER}/info/format": "1\n",
         f"{FOLDER}/diversions": _diversions(applied),
-        "var/lib/apt/extended_states": _extended_states([one for one, _ in debs], frozenset(requested)),
+        **_extended_states([one for one, _ in debs], frozenset(requested)),
         **_triggers([facts for _, facts in debs]),
     }
-    entries = [make_file(tree.contents, path, text.encode(), "rockiln") for path, text in texts.items()]
+    entries = [make_file(tree.contents, path, _encode(text), "rockiln") for path, text in texts.items()]
     for one, facts in debs:
         entries += _info(tree, one, facts, replaced.get(one.artifact.owner, frozenset()))
     return tree.adding([*entries, make_directory(f"{FOLDER}/updates", "rockiln")])
+
+
+def _encode(text: str) -> bytes:
+    """Control data is not always UTF-8; the unpacker keeps such bytes as surrogates."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def info_name(control: str) -> str:
@@ -68,10 +73,10 @@ def _info(tree: Tree, one: Unpacked, facts: DebFacts, replaced: frozenset[str]) 
     texts = {"list": "".join(f"{path}\n" for path in listed), **facts.control_files}
     for name, text in texts.items():
         if name not in {"control", "md5sums"}:
-            yield make_file(tree.contents, f"{stem}.{name}", text.encode(), owner, 0o755 if name in SCRIPTS else 0o644)
+            yield make_file(tree.contents, f"{stem}.{name}", _encode(text), owner, 0o755 if name in SCRIPTS else 0o644)
     sums = facts.control_files.get("md5sums") or _sum_files(tree, one, facts)
     if sums:
-        yield make_file(tree.contents, f"{stem}.md5sums", sums.encode(), owner)
+        yield make_file(tree.contents, f"{stem}.md5sums", _encode(sums), owner)
 
 
 def _sum_files(tree: Tree, one: Unpacked, facts: DebFacts) -> str:
@@ -90,11 +95,12 @@ def _diversions(applied: Iterable[Applied]) -> str:
     return "".join(f"{path}\n{to}\n{package}\n" for path, to, package in sorted(rows))
 
 
-def _extended_states(debs: Iterable[Unpacked], requested: frozenset[str]) -> str:
+def _extended_states(debs: Iterable[Unpacked], requested: frozenset[str]) -> dict[str, str]:
     """apt's note of what came as a dependency only, so that `apt-get autoremove` and people can tell."""
     names = [(one.artifact.name, one.artifact.architecture) for one in debs if one.artifact.owner not in requested]
     rows = [(name, NATIVE if architecture == "all" else architecture) for name, architecture in names]
-    return "".join(f"Package: {name}\nArchitecture: {arch}\nAuto-Installed: 1\n\n" for name, arch in rows)
+    text = "".join(f"Package: {name}\nArchitecture: {arch}\nAuto-Installed: 1\n\n" for name, arch in rows)
+    return {"var/lib/apt/extended_states": text} if text else {}
 
 
 def _triggers(debs: Iterable[DebFacts]) -> dict[str, str]:

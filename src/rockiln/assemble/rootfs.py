@@ -1,4 +1,4 @@
-"""Unpacked artifacts + generated files → Rootfs: the steps of assembling, in order. Nothing of a package is executed."""
+"""Unpacked artifacts + generated files → Rootfs: the steps of assembling, in order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from rockiln.rootfs import Finding, Rootfs
 from rockiln.sandbox import Sandbox
 
 
-def assemble(  # noqa: PLR0913 - the stage's inputs, each of another stage: a bundle of them would only be a second name
+def assemble(  # noqa: PLR0913, PLR0917 - each is the value of another stage
     planned: PlannedTarget, locked: LockedTarget, unpacked: Sequence[Unpacked], contents: Contents, sandbox: Sandbox,
     cache_path: Path, generated: Sequence[Entry], jobs: int, console: Console,
 ) -> Rootfs:

@@ -60,4 +60,4 @@ def strip_script(text: str, version: str) -> str:
 def hash_script(text: str, version: str) -> str:
     """Short hash of what is left; "" when nothing is."""
     rest = strip_script(text, version)
-    return hashlib.sha256(rest.encode()).hexdigest()[:HASH_DIGITS] if rest else ""
+    return hashlib.sha256(rest.encode("utf-8", "surrogateescape")).hexdigest()[:HASH_DIGITS] if rest else ""
