@@ -57,6 +57,7 @@ class FaultServer(ThreadingHTTPServer):
         self.types: dict[str, str] = {}
         self.script: dict[str, list[Fault]] = {}
         self.requests: list[Request] = []
+        self.refuses_head = False
         self.ended = threading.Event()
         self.scheme = "https" if tls else "http"
         if tls:
@@ -98,6 +99,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(fault.status or 404, fault.headers)
         else:
             self._send(content if fault.body is None else fault.body, fault)
+
+    def do_HEAD(self) -> None:
+        """Not among `requests`; no fault is used up."""
+        content = None if self.server.refuses_head else self.server.files.get(self.path)
+        self.send_response(501 if self.server.refuses_head else 404 if content is None else 200)
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.end_headers()
 
     def _refuse(self, status: int, headers: Mapping[str, str]) -> None:
         self.send_response(status)

@@ -15,7 +15,6 @@ from rockiln.disk import disk_faults_named, require_room
 from rockiln.errors import ResolveError
 from rockiln.resolve.hosts import hide_password
 from rockiln.resolve.probe import ask_headers, cause_of
-from rockiln.store import CHUNK_BYTES
 
 if TYPE_CHECKING:
     import httpx
@@ -90,7 +89,7 @@ def _attempt(url: str, part_path: Path, client: httpx.Client, progress: Progress
         progress.advance(held_bytes if resumed else 0)
         _tag_path(part_path).write_text(_strong_tag(response), encoding="utf-8")
         with part_path.open("ab" if resumed else "wb") as file:
-            for chunk in response.iter_raw(CHUNK_BYTES):
+            for chunk in response.iter_raw():
                 file.write(chunk)
                 progress.advance(len(chunk))
     return ""
