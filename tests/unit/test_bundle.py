@@ -13,7 +13,7 @@ import pytest
 from fault_server import make_artifact, make_bytes
 from fetching import make_fetcher
 
-from rockiln.bundle import LOCK, read_bundle, write_bundle
+from rockiln.bundle import LOCK, _make_header, _parse_header, read_bundle, write_bundle
 from rockiln.errors import FetchError, IntegrityError, RockilnError
 from rockiln.lock import LockedTarget
 from rockiln.store import Store
@@ -92,6 +92,12 @@ def test_files_that_are_held_are_not_written_again(bundle: Path, full: Store) ->
     before = full.path_of(ARTIFACTS[0]).stat().st_mtime_ns
     read_bundle(bundle, full)
     assert full.path_of(ARTIFACTS[0]).stat().st_mtime_ns == before
+
+
+def test_file_beyond_the_old_tar_limit_of_8_gib_has_a_plain_header() -> None:
+    header = _make_header("sha256/" + "a" * 64, 9 << 30)
+    assert len(header) == tarfile.BLOCKSIZE
+    assert _parse_header(header, Path("b.tar")) == ("sha256/" + "a" * 64, 9 << 30)
 
 
 def test_damaged_store_makes_no_bundle(full: Store, tmp_path: Path) -> None:
