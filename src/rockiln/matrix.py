@@ -137,7 +137,7 @@ def _read_source(name: str, table: Table) -> Source:
     kind = table.text("kind", one_of=get_args(SourceKind))
     if kind == "debian-archive":
         return _read_archive(name, table)
-    url = table.text("url", "" if kind == "wheel-index" else None)
+    url = table.text("url", None if kind == "wheel-directory" else "")
     packages = table.texts("packages", ())
     if kind in WHEEL_KINDS:
         table.refuse_others()

@@ -197,8 +197,14 @@ class Table:
         elif type(value) is kind:
             return value
         else:
-            self.fault(key, f"{quote(value)} is not {TOML_TYPES[kind]}")
+            self.fault(key, f"{quote(value)} is not {TOML_TYPES[kind]}{_suggest_type(value, kind)}")
         return stand_in
+
+
+def _suggest_type(value: object, kind: type) -> str:
+    if kind is str and type(value) in {int, float}:
+        return f'; write "{value}"'
+    return f"; write [{quote(value)}]" if kind is list and isinstance(value, str) else ""
 
 
 def _parse_version(text: str) -> Version:
