@@ -10,7 +10,8 @@ from record import VENV, find_absent, read_record
 os.environ["JAX_PLATFORMS"] = "cpu"
 record = read_record()
 optional = 0
-for point in importlib.metadata.entry_points():
+points = [point for distribution in importlib.metadata.distributions() for point in distribution.entry_points]
+for point in points:
     if point.group == "console_scripts":
         assert os.access(VENV / "bin" / point.name, os.X_OK), f"bin/{point.name} is not executable"
     try:
@@ -21,4 +22,4 @@ for point in importlib.metadata.entry_points():
         assert absent or missing_extra, f"{point.dist and point.dist.name}: {point}: {error}"
         optional += 1
         print(f"{point.name}: {absent or error}")
-print(f"{len(importlib.metadata.entry_points())} entry points, {optional} of them need what the image does not promise")
+print(f"{len(points)} entry points, {optional} of them need what the image does not promise")

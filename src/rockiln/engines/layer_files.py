@@ -23,6 +23,8 @@ from rockiln.errors import EngineError
 from rockiln.image import Image, Layer
 
 CHUNK_BYTES = 1 << 20
+TAR_BUFFER_BYTES = 1 << 16
+"""tarfile copies what is left of its buffer at each read: small is fast."""
 KINDS = {tarfile.DIRTYPE: "directory", tarfile.SYMTYPE: "symlink", tarfile.LNKTYPE: "hardlink"}
 
 
@@ -77,7 +79,7 @@ def _extract(blob_path: Path, layer: Layer, folder: Path, progress: Progress) ->
 
 
 def _walk(content: _HashedReader) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
-    with tarfile.open(fileobj=content, mode="r|", bufsize=CHUNK_BYTES) as archive:  # type: ignore[call-overload]  # a stream needs read only
+    with tarfile.open(fileobj=content, mode="r|", bufsize=TAR_BUFFER_BYTES) as archive:  # type: ignore[call-overload]  # a stream needs read only
         for member in archive:
             yield member, archive
             archive.members.clear()  # else an index of everything read grows: streaming needs none
