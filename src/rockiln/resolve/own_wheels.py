@@ -93,7 +93,7 @@ def _run_backend(folder: Path, out_path: Path, index_url: str, environ: Mapping[
     from uv import find_uv_bin
 
     command = [
-        find_uv_bin(), "build", "--wheel", "--quiet", "--no-config", "--default-index", index_url,
+        find_uv_bin(), "build", "--wheel", "--no-config", "--default-index", index_url,
         "--no-python-downloads", "--python", sys.executable, "--out-dir", str(out_path), str(folder),
     ]  # fmt: skip
     kept = (name for name in environ if name in KEPT_VARIABLES or not name.startswith(_DROPPED))
@@ -102,7 +102,8 @@ def _run_backend(folder: Path, out_path: Path, index_url: str, environ: Mapping[
     finished = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     made = sorted(out_path.glob("*.whl"))
     if finished.returncode or len(made) != 1:
-        raise ResolveError(f"{folder}: its wheel does not build: {' '.join(finished.stderr.split())}")
+        why = " ".join(finished.stderr.partition("\nhint:")[0].split())
+        raise ResolveError(f"{folder}: its wheel does not build: {why}")
     return made[0]
 
 
