@@ -22,8 +22,7 @@ class PlaceFault:
     tries: int
 
     def __str__(self) -> str:
-        asked = f" (asked {self.tries} times)" if self.tries > 1 else ""
-        return f"{self.place}: {self.reason}{asked}"
+        return f"{self.place}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +52,15 @@ class ArtifactFault:
             return ("built from this repository, and not in the store",)
         return (f"source {self.artifact.source!r}: matrix.toml has no such source, or knows no address for it",)
 
+    @property
+    def tries(self) -> tuple[int, ...]:
+        """As `said`: how often each place was asked."""
+        return tuple(fault.tries for fault in self.places) or (0,)
+
 
 def make_error(faults: Sequence[ArtifactFault], asked_files: int) -> RockilnError:
     """The error to raise: GoneError or IntegrityError where that is so of all the files, else FetchError."""
-    lines = [_headline(faults, asked_files), *_group_lines(faults)]
-    message, hint = "\n".join(lines), "; ".join(dict.fromkeys(_hint(fault) for fault in faults))
+    message, hint = "\n".join([_headline(faults, asked_files), *_group_lines(faults)]), "; ".join(_hints(faults))
     if all(fault.is_gone for fault in faults):
         return GoneError(message, hint=hint)
     if all(fault.is_damaged for fault in faults):
@@ -76,19 +79,28 @@ def _headline(faults: Sequence[ArtifactFault], asked_files: int) -> str:
 
 def _group_lines(faults: Sequence[ArtifactFault]) -> list[str]:
     """Files that failed alike stand together; every file is named."""
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[str, ...], list[ArtifactFault]] = {}
     for fault in sorted(faults, key=lambda fault: fault.artifact):
-        groups.setdefault(fault.said, []).append(fault.artifact.file)
+        groups.setdefault(fault.said, []).append(fault)
     lines = []
-    for said, files in groups.items():
-        lines += ["  " + ", ".join(files), *(f"    {line}" for line in said)]
+    for said, alike in groups.items():
+        lines.append("  " + ", ".join(fault.artifact.file for fault in alike))
+        for place, line in enumerate(said):
+            tries = max(fault.tries[place] for fault in alike)
+            lines.append(f"    {line}" + (f" (asked {tries} times)" if tries > 1 else ""))
     return lines
 
 
-def _hint(fault: ArtifactFault) -> str:
-    source, kind = fault.artifact.source, fault.artifact.kind
-    if source == OWN:
-        return "build and lock it: rockiln lock"
-    if fault.is_gone or fault.is_damaged:
-        return f"lock what the archive has now: rockiln lock --refresh {kind}s TARGET"
-    return f"check the network, or name a copy of it: {mirror_setting(source)}"
+def _hints(faults: Sequence[ArtifactFault]) -> list[str]:
+    """What to do: one entry for each kind of trouble."""
+    own = [fault for fault in faults if fault.artifact.source == OWN]
+    stale = [fault for fault in faults if fault.is_gone or fault.is_damaged]
+    sources = sorted({fault.artifact.source for fault in faults if fault not in own and fault not in stale})
+    hints = ["build and lock it: rockiln lock"] if own else []
+    if stale:
+        options = " ".join(f"--refresh {kind}s" for kind in sorted({fault.artifact.kind for fault in stale}))
+        hints.append(f"lock what the archive has now: rockiln lock {options} TARGET")
+    if sources:
+        others = f", and likewise {', '.join(sources[1:])}" if sources[1:] else ""
+        hints.append(f"check the network, or name a copy of {sources[0]}: {mirror_setting(sources[0])}{others}")
+    return hints
