@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import difflib
 
-from rockiln.errors import UsageError
+from rockiln.compatibility import read_compatibility
+from rockiln.errors import PlanError, UsageError
 from rockiln.invocation import Invocation
+from rockiln.matrix import parse_matrix
+from rockiln.plan import make_plan
+from rockiln.recipe import read_recipes
 from rockiln.verbs.answer import Answer
 
 
@@ -38,11 +42,22 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         new = add(matrix, args.like, _parse_changes(args.changes))
     else:
         new = bump(matrix, args.candidate, args.wheels, args.evidence, args.evidence_source)
+    _refuse_rejected(new, invocation)
     if not args.dry_run:
         write_matrix_text(matrix.path, new)
         invocation.console.say("matrix.toml changed; next: rockiln lock")
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "matrix.toml", "matrix.toml", lineterm="")
     return Answer(text="\n".join(lines), value=new)
+
+
+def _refuse_rejected(text: str, invocation: Invocation) -> None:
+    """Raises PlanError where the changed file holds a row that the plan rejects and did not reject before."""
+    recipes = read_recipes(invocation.folders.project_path / "images")
+    plan = make_plan(parse_matrix(text, invocation.matrix_path), recipes, read_compatibility())
+    known = {rejected.target.id for rejected in invocation.plan.rejected}
+    for rejected in plan.rejected:
+        if rejected.target.id not in known:
+            raise PlanError(f"{rejected.target.id} would be rejected: {'; '.join(rejected.reasons)}")
 
 
 def _parse_changes(pairs: list[str]) -> dict[str, str]:
