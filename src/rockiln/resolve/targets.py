@@ -108,28 +108,35 @@ def resolve_targets(  # noqa: PLR0913  # the stage's inputs, each of another kin
         return lock
     if any("debs" in chore.parts for chore in chores):
         require_apt(environ)
+    probes = _probe(chores, matrix, environ)
+    _warn_of_silent(probes, console)
     resolver = Resolver(
-        matrix=matrix,
-        store=store,
-        folders=folders,
-        environ=environ,
-        console=console,
+        matrix=matrix, store=store, folders=folders, environ=environ, console=console, probes=probes,
         known={} if "wheels" in refresh else _known_wheels(old_lock),
-        probes=_probe(chores, matrix, environ),
-    )
-    for probe in resolver.probes.values():
+    )  # fmt: skip
+    return _put_all(lock, _resolve_all(chores, resolver), len(chores), console, save)
+
+
+def _warn_of_silent(probes: Mapping[str, Probe], console: Console) -> None:
+    for probe in probes.values():
         if isinstance(probe, Silent):
             console.warn(f"{probe.describe()}; name a copy: {mirror_setting(probe.source)}")
+
+
+def _put_all(
+    lock: Lock, outcomes: Iterable[Outcome], count: int, console: Console, save: Callable[[Lock], None] | None
+) -> Lock:
+    """Gather; save after each target, so that a crash costs one; raise what failed at the end."""
     failures = []
-    with console.progress("locking", len(chores)) as progress:
-        for outcome in _resolve_all(chores, resolver):
+    with console.progress("locking", count) as progress:
+        for outcome in outcomes:
             progress.advance(1)
             if isinstance(outcome, Failure):
                 failures.append(outcome)
-            else:
-                lock = _put(lock, outcome)
-                if save:
-                    save(lock)
+                continue
+            lock = _put(lock, outcome)
+            if save:
+                save(lock)
     if failures:
         raise _join(failures)
     return lock

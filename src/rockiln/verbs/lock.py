@@ -39,6 +39,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     new = resolve_targets(
         chosen, invocation.matrix, old, Store(invocation.folders.store_path), invocation.folders,
         invocation.environ, invocation.console, refresh=frozenset(args.refresh),
+        save=lambda lock: write_lock(lock, invocation.lock_path),
     )  # fmt: skip
     write_lock(new, invocation.lock_path)
     changes = diff_locks(old, new)
