@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     adding = actions.add_parser("add", help="add a row: a copy of another, with changed keys")
     adding.add_argument("like", metavar="TARGET", help="id of the row to copy")
-    adding.add_argument("changes", metavar="KEY=VALUE", nargs="+", help="lists with commas; an empty VALUE drops the key")
+    adding.add_argument("changes", metavar="KEY=VALUE", nargs="+", help="lists take commas; no VALUE drops the key")
     bumping = actions.add_parser("bump", help="pin other wheels in a candidate; its version and name follow")
     bumping.add_argument("candidate", metavar="CANDIDATE", help="name of a [candidates.*] table")
     bumping.add_argument("wheels", metavar="WHEEL==VERSION", nargs="+", help="pins that replace those of the same name")
