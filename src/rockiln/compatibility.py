@@ -134,7 +134,7 @@ def _read_validation(table: Table) -> Validation:
         framework=table.text("framework"),
         rocm=table.version("rocm"),
         origin=table.text("origin"),
-        versions=_versions(table, "versions"),
+        versions=table.versions("versions"),
         except_archs=table.texts("except-archs", ()),
         source=table.text("source"),
     )
@@ -143,7 +143,7 @@ def _read_validation(table: Table) -> Validation:
 
 
 def _read_os(table: Table) -> OsRelease:
-    found = OsRelease(name=table.text("name"), pythons=_versions(table, "pythons"), source=table.text("source"))
+    found = OsRelease(name=table.text("name"), pythons=table.versions("pythons"), source=table.text("source"))
     table.refuse_others()
     return found
 
@@ -151,8 +151,8 @@ def _read_os(table: Table) -> OsRelease:
 def _read_wheel(table: Table) -> WheelPythons:
     found = WheelPythons(
         name=canonicalize_name(table.text("name")),
-        versions=SpecifierSet(table.text("versions")),
-        pythons=_versions(table, "pythons"),
+        versions=table.specifiers("versions"),
+        pythons=table.versions("pythons"),
         source=table.text("source"),
     )
     table.refuse_others()
@@ -161,7 +161,3 @@ def _read_wheel(table: Table) -> WheelPythons:
 
 def _names(table: Table, key: str) -> tuple[str, ...]:
     return tuple(canonicalize_name(text) for text in table.texts(key))
-
-
-def _versions(table: Table, key: str) -> tuple[Version, ...]:
-    return tuple(Version(text) for text in table.texts(key))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from packaging.requirements import Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 
 from rockiln.errors import FileFaultsError
 from rockiln.matrix import FLAVOURS, ORIGINS, Target
@@ -202,7 +202,7 @@ def _read_when(section: Table) -> When:
         os=table.texts("os", ()),
         rocm_origin=_closed(table, "rocm-origin", (*ORIGINS, CPU_ORIGIN)),
         flavour=_closed(table, "flavour", FLAVOURS),
-        version=table.parsed("version", table.text("version", ""), _parse_specifiers) or SpecifierSet(),
+        version=table.specifiers("version", ""),
     )
     table.refuse_others()
     return when
@@ -215,13 +215,6 @@ def _closed(table: Table, key: str, one_of: tuple[str, ...]) -> tuple[str, ...]:
         if text not in one_of:
             table.fault(key, f"{quote(text)} is not {list_words(one_of)}{suggest(text, one_of)}", index)
     return texts
-
-
-def _parse_specifiers(text: str) -> SpecifierSet:
-    try:
-        return SpecifierSet(text)
-    except InvalidSpecifier as error:
-        raise ValueError(f"{quote(text)} is not a version specifier") from error
 
 
 def _read_packages(table: Table) -> PackageSet:

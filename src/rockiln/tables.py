@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from rockiln.errors import FileFaultsError
@@ -135,6 +136,15 @@ class Table:
         """A version, as PEP 440 has it, written as a text."""
         return self.parsed(key, self.text(key), _parse_version) or Version("0")
 
+    def versions(self, key: str) -> tuple[Version, ...]:
+        """An array of versions."""
+        parsed = (self.parsed(key, text, _parse_version, index) for index, text in enumerate(self.texts(key)))
+        return tuple(version for version in parsed if version is not None)
+
+    def specifiers(self, key: str, default: str | None = None) -> SpecifierSet:
+        """A version specifier, such as ">=2.7,<2.9"."""
+        return self.parsed(key, self.text(key, default), _parse_specifiers) or SpecifierSet()
+
     def requirements(self, key: str, default: tuple[str, ...] | None = None) -> tuple[Requirement, ...]:
         """An array of requirements, each pinned to one exact version."""
         texts = enumerate(self.texts(key, default))
@@ -212,6 +222,13 @@ def _parse_version(text: str) -> Version:
         return Version(text)
     except InvalidVersion as error:
         raise ValueError(f"{quote(text)} is not a version") from error
+
+
+def _parse_specifiers(text: str) -> SpecifierSet:
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise ValueError(f"{quote(text)} is not a version specifier") from error
 
 
 def parse_pin(text: str) -> Requirement:
