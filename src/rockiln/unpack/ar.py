@@ -32,7 +32,7 @@ def read_sections(artifact: Artifact, file: BinaryIO) -> DebSections:
     """deb(5): "debian-binary", then control.tar*, then data.tar*; names starting with "_" are skipped."""
     found = [(name, section) for name, section in _members(artifact, file) if not name.startswith("_")]
     names = [name for name, _ in found] + ["", "", ""]
-    if names[0] != "debian-binary" or not found[0][1].read().startswith(b"2."):
+    if names[0] != "debian-binary" or found[0][1].read(2) != b"2.":
         refuse(artifact, "debian-binary", "not a Debian package of format 2")
     control_suffix = _suffix(artifact, names[1], "control.tar")
     data_suffix = _suffix(artifact, names[2], "data.tar")
@@ -55,7 +55,9 @@ def _members(artifact: Artifact, file: BinaryIO) -> Iterator[tuple[str, Section]
         match = _HEADER.fullmatch(header)
         if match is None:
             refuse(artifact, artifact.file, f"damaged ar header at byte {position}")
-        size_bytes = int(match[2])
-        yield match[1].decode("ascii").removesuffix("/"), Section(file, position + 60, size_bytes)
+        name, size_bytes = match[1].decode("ascii").removesuffix("/"), int(match[2])
+        if position + 60 + size_bytes > artifact.size_bytes:
+            refuse(artifact, name, "reaches beyond the end of the file")
+        yield name, Section(file, position + 60, size_bytes)
         position += 60 + size_bytes + size_bytes % 2
         file.seek(position)
