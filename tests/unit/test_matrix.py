@@ -85,7 +85,8 @@ def test_the_repositorys_own_matrix_holds_its_rows() -> None:
         f"torch-2.8.0-{amd}", f"torch-2.7.1-{amd}", f"tensorflow-2.19.1-{amd}", f"jax-0.6.0-{amd}",
         f"torch-2.8.0-{amd}-devel", "torch-2.8.0-rocm7.0.2-py3.12-ubuntu-24.04-gfx1100+gfx1201",
         "jax-0.6.0-rocm7.2.4-py3.13-debian-sid-gfx942+gfx1100", "jax-0.6.2-cpu-py3.11-debian-12",
-        "tensorflow-2.19.1-cpu-py3.11-debian-12", "torch-2.8.0-cpu-py3.11-debian-12", "torch-2.7.1-cpu-py3.11-debian-12",
+        "tensorflow-2.19.1-cpu-py3.11-debian-12", "torch-2.8.0-cpu-py3.11-debian-12",
+        "torch-2.7.1-cpu-py3.11-debian-12",
     }  # fmt: skip
 
 
