@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rockiln.image import Compression
 
 GZIP_LEVEL = 6
-ZSTD_LEVEL = 9
+ZSTD_LEVEL = 7
 """docs/image.md has the measurements that both levels, and the sizes of the blocks, come from."""
 
 
@@ -52,10 +52,10 @@ def _zstd() -> Scheme:
     import zstandard
 
     return Scheme(
-        tag=f"zstd-zstandard{zstandard.__version__}-{ZSTD_LEVEL}-16MiB",
+        tag=f"zstd-zstandard{zstandard.__version__}-{ZSTD_LEVEL}-8MiB",
         media_type="application/vnd.oci.image.layer.v1.tar+zstd",
-        block_bytes=16 << 20,
-        max_workers=4,
+        block_bytes=8 << 20,
+        max_workers=8,
         compress=lambda block: zstandard.ZstdCompressor(level=ZSTD_LEVEL, threads=0).compress(block),
     )
 

@@ -44,8 +44,6 @@ def _make_folders(planned: PlannedTarget) -> Iterator[Entry]:
     workdir = recipe.workdir.strip("/")
     if workdir:
         yield make_directory(workdir, OWNER)
-    for user in recipe.users:
-        yield make_directory(user.home.strip("/"), OWNER, 0o755, user.uid, user.gid)
     for folder in recipe.writable_folders:
         yield make_directory(folder.strip("/"), OWNER, 0o1777)
 
@@ -119,7 +117,8 @@ def make_record(planned: PlannedTarget, locked: LockedTarget) -> str:
 def make_dpkg_excludes(drops: tuple[DropRule, ...]) -> str:
     """The drop rules in dpkg's words, so that what apt installs later stays as slim.
 
-    dpkg's `*` crosses folders and ours does not, so only patterns whose wildcards are `**` are said: never too many.
+    dpkg's `*` crosses folders and ours does not. So only patterns whose wildcards are all `**` are said, and what is
+    kept is said more broadly: dpkg may leave out less than rockiln did, never more.
     """
     lines = ["# What this image left out, rockiln's drop rules have left out; packages installed later follow suit."]
     for drop in drops:
@@ -127,10 +126,10 @@ def make_dpkg_excludes(drops: tuple[DropRule, ...]) -> str:
         if excludes and (not drop.owners or "deb:*" in drop.owners):
             lines += [f"# {drop.rule}: {drop.why}"]
             lines += [f"path-exclude=/{path.replace('**', '*')}" for path in excludes]
-            lines += [f"path-include=/{path.replace('**', '*')}" for path in drop.keep]
+            lines += [f"path-include=/{path.replace('**/', '*').replace('**', '*')}" for path in drop.keep]
     return "\n".join(lines) + "\n"
 
 
 def _is_sayable(pattern: str) -> bool:
     rest = pattern.replace("/**/", "/").removesuffix("/**").removeprefix("**/")
-    return not set("*?[") & set(rest) and not rest.startswith(f"{VENV}/")
+    return not set("*?[") & set(rest) and not f"{rest}/".startswith(f"{VENV}/")

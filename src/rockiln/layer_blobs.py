@@ -101,7 +101,7 @@ def write_layers(
     cache.remove_old_partials()
     workers = min(max(jobs, 1), scheme.max_workers)
     writers = min(workers, 4)
-    total = sum(plans[number].unpacked_bytes for number in missing)
+    total = sum(plans[number].archive_bytes for number in missing)
     with (
         console.progress("layers", total, "bytes") as progress,
         ThreadPoolExecutor(workers, "compress") as pool,

@@ -9,11 +9,12 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from tarfile import BLOCKSIZE
 from typing import get_args
 
 from rockiln.manifest import Entry
 from rockiln.rootfs import Owner, OwnerClass, Rootfs
-from rockiln.tar_stream import sort_members
+from rockiln.tar_stream import END, sort_members
 
 FORMAT = 1
 """Part of every key: raised when the same entries give another archive."""
@@ -43,6 +44,11 @@ class LayerPlan:
     @property
     def unpacked_bytes(self) -> int:
         return sum(entry.size_bytes for entry in self.entries)
+
+    @property
+    def archive_bytes(self) -> int:
+        """Size of the tar stream, but for the few headers that take more than one block."""
+        return sum(BLOCKSIZE - (-entry.size_bytes // BLOCKSIZE) * BLOCKSIZE for entry in self.entries) + len(END)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

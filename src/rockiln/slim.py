@@ -149,7 +149,7 @@ def _rewrite_records(kept: dict[str, Entry], dropped: Mapping[str, str], content
     return {
         **kept,
         **{
-            path: _keep_lines(entry, contents, _RecordLines(posixpath.dirname(posixpath.dirname(path)), dropped).is_left)
+            path: _keep_lines(entry, contents, _RecordLines(path.rsplit("/", 2)[0], dropped).is_left)
             for path, entry in kept.items()
             if path.endswith(".dist-info/RECORD")
         },

@@ -53,10 +53,10 @@ COPY_INSTEAD = frozenset({errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, 
 REBUILD_HINT = "rockiln build TARGET writes it anew"
 
 
-def write_image(
+def write_image(  # noqa: PLR0913, PLR0917  # the last stage needs what all earlier ones made
     planned: PlannedTarget, locked: LockedTarget, plans: Sequence[LayerPlan], contents: Contents, folders: Folders,
     compression: Compression, jobs: int, console: Console, revision: str = "",
-) -> Image:  # fmt: skip  # the last stage needs what all earlier ones made
+) -> Image:  # fmt: skip
     """Write layers that are not in the cache yet, then the layout."""
     cache = LayerCache(path=folders.layers_path)
     layers = write_layers(plans, contents, cache, choose_scheme(compression), jobs, console)
@@ -161,8 +161,8 @@ def read_image(layout_path: Path) -> Image:
     for layer in layers:
         _require_size(layout_path, layer)
     return Image(
-        target_id=target_id, layout_path=layout_path, digest=entry["digest"], config_digest=manifest["config"]["digest"],
-        layers=tuple(layers), reference=reference,
+        target_id=target_id, layout_path=layout_path, digest=entry["digest"],
+        config_digest=manifest["config"]["digest"], layers=tuple(layers), reference=reference,
     )  # fmt: skip
 
 
