@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from matrix_text import CPU_ID, CPU_ROW, GPU_ID, GPU_ROW, ROOT, TOP
+from matrix_text import CPU_ID, CPU_ROW, GPU_ID, GPU_ROW, ROOT, TOP, add_candidate
 
 from rockiln.edit_matrix import add, bump, write_matrix_text
 from rockiln.errors import FileFaultsError, UsageError
@@ -74,12 +74,7 @@ def test_bump_of_what_is_not_there_is_explained(matrix: Matrix, candidate: str, 
 
 
 def test_bump_onto_an_existing_candidate_is_refused(matrix: Matrix) -> None:
-    more = (
-        TOP
-        + '\n[candidates."jax-0.6.3-cpu"]\n'
-        + TOP.partition('[candidates."jax-0.6.2-cpu"]\n')[2].partition("\n\n")[0]
-    )
-    matrix.path.write_text(more + CPU_ROW, encoding="utf-8")
+    matrix.path.write_text(TOP + add_candidate("jax-0.6.3-cpu", "0.6.3", "jax==0.6.3") + CPU_ROW, encoding="utf-8")
     with pytest.raises(UsageError, match="exists already"):
         bump(read_matrix(matrix.path), "jax-0.6.2-cpu", ["jax==0.6.3"], "named", "release notes")
 
