@@ -14,14 +14,14 @@ sys.path.insert(0, str(ROOT / "src"))  # nox has packaging, which is all that re
 
 from rockiln.compatibility import read_compatibility  # noqa: E402  # after the path above
 from rockiln.matrix import read_matrix  # noqa: E402
-from rockiln.plan import make_plan  # noqa: E402
+from rockiln.plan import make_plan, plugin_cells  # noqa: E402
 from rockiln.recipe import read_recipes  # noqa: E402
 
 PLAN = make_plan(read_matrix(ROOT / "matrix.toml"), read_recipes(ROOT / "images"), read_compatibility())
 TARGETS = [nox.param(planned.id, id=planned.id) for planned in PLAN.targets]
 CELLS = [
     nox.param(framework, version, id=f"{framework}, {version}")
-    for framework, version in sorted({(item.target.framework, str(item.taken.version)) for item in PLAN.targets})
+    for framework, version in plugin_cells(PLAN)
 ]
 DISTRIBUTIONS = sorted(
     path.parent for path in (*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("compat/pyproject.toml"))

@@ -38,7 +38,7 @@ class Image:
     """sha256:… of the config: what `docker images` calls the image id."""
     layers: tuple[Layer, ...]
     reference: str
-    """Name under which an engine loads it, e.g. rockiln/jax:jax0.6.2-cpu-py3.11-debian-12."""
+    """Name under which an engine loads it, e.g. rockiln/jax:jax-0.6.2-cpu-py3.11-debian-12."""
 
     @property
     def size_bytes(self) -> int:
