@@ -25,6 +25,8 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
+    if argv is None:
+        _speak_utf8()
     parser = make_parser()
     args = parser.parse_args(argv)
     os.umask(0o022)
@@ -76,6 +78,12 @@ def _answer(args: argparse.Namespace) -> int:
     as_json = getattr(args, "json", False)
     print(dump(answer.value).rstrip("\n") if as_json else answer.text, flush=True)
     return _report(answer.fault) if answer.fault else 0
+
+
+def _speak_utf8() -> None:
+    """Names of images' files are UTF-8: in another locale, start over in the mode of Python that ignores it."""
+    if sys.getfilesystemencoding() != "utf-8":
+        os.execv(sys.executable, (sys.executable, "-X", "utf8", *sys.orig_argv[1:]))  # noqa: S606  # no shell is wanted
 
 
 def _report(error: RockilnError) -> int:
