@@ -107,7 +107,7 @@ def wheel_pins(planned: PlannedTarget) -> tuple[Requirement, ...]:
 def requested_owners(planned: PlannedTarget) -> tuple[str, ...]:
     """Owners that recipe and row ask for by name."""
     wheels = [wheel.name for wheel in wheel_pins(planned)] + list(planned.target.plugins)
-    owners = {f"deb:{package}" for package in planned.recipe.packages}
+    owners = {f"deb:{package.partition(':')[0]}" for package in planned.recipe.packages}
     return tuple(sorted(owners | {f"wheel:{canonicalize_name(name)}" for name in wheels}))
 
 

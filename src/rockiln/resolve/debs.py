@@ -37,9 +37,9 @@ def resolve_debs(apt: AptFolder, packages: Iterable[str]) -> tuple[Artifact, ...
 
 
 def _require_names(packages: list[str]) -> None:
-    """A name with `=`, `/` or `-` at its end would tell apt something else."""
+    """A name with `=` or `/`, or `-` at its end, would tell apt something else."""
     for package in packages:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(?<![-+])(\+\+)?(:[a-z0-9]+)?", package):
+        if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+.](:[a-z0-9]+)?", package):
             raise ResolveError(f"{package!r} is not the name of a Debian package")
 
 

@@ -32,6 +32,7 @@ from rockiln.matrix import Matrix, Source
 from rockiln.plan import PlannedTarget
 from rockiln.resolve.apt_folder import AptFolder, Archive, find_keyring, open_apt, require_apt
 from rockiln.resolve.debs import resolve_debs, upstream_version
+from rockiln.resolve.host_index import find_index
 from rockiln.resolve.own_wheels import OwnBuilder
 from rockiln.resolve.probe import CONNECT_S, Answering, Probe, Silent, probe_sources
 from rockiln.resolve.wheel_tags import WheelPlatform
@@ -191,7 +192,7 @@ def _resolve_all(chores: tuple[Chore, ...], resolver: Resolver) -> Iterator[Outc
     def archive_names(chore: Chore) -> tuple[str, ...]:
         return tuple(source.name for source in chore.archives)
 
-    known = dict(resolver.known)
+    known = dict(resolver.known)  # grows, so that rows that share a wheel download it once
     for _, group in groupby(sorted(chores, key=archive_names), key=archive_names):
         for outcome in _resolve_group(tuple(group), replace(resolver, known=known)):
             if isinstance(outcome, LockedTarget):
@@ -300,7 +301,7 @@ def _resolve_wheels(chore: Chore, platform: WheelPlatform, resolver: Resolver) -
         builder = OwnBuilder(
             project_path=project_path,
             cache_path=resolver.folders.cache_path,
-            index_url=next((urls[source.name] for source in chore.wheel_sources if source.kind == "wheel-index"), ""),
+            index_url=_backend_index(sources) or find_index(resolver.environ),
             store=resolver.store,
             environ=resolver.environ,
             console=resolver.console,
@@ -309,6 +310,12 @@ def _resolve_wheels(chore: Chore, platform: WheelPlatform, resolver: Resolver) -
         wheels = resolve_wheels(wheel_pins(chore.planned), own, sources, platform, desk)
     _refuse_impostors(wheels, find_distributions(project_path))
     return wheels
+
+
+def _backend_index(sources: WheelSources) -> str:
+    """The row's first open index serves build backends too."""
+    indexes = (source for source in sources.sources if source.kind == "wheel-index" and not source.packages)
+    return next((sources.urls[source.name] for source in indexes), "")
 
 
 def _refuse_impostors(wheels: tuple[Artifact, ...], own: Mapping[str, object]) -> None:

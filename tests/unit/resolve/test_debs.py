@@ -159,6 +159,13 @@ def test_what_is_no_package_name_never_reaches_apt(tmp_path: Path, key: Key, nam
         _resolve(tmp_path / "cache", _archive(tmp_path / "a", key, "stable"), packages=(name,))
 
 
+@pytest.mark.parametrize("name", ["g++", "libstdc++6", "python3.13", "0ad", "lib32z1:amd64"])
+def test_odd_package_names_reach_apt(tmp_path: Path, key: Key, name: str) -> None:
+    package = name.partition(":")[0]
+    add_suite(tmp_path / "a", "stable", (SmallDeb(name=package),), key)
+    assert package in _resolve(tmp_path / "cache", _archive(tmp_path / "a", key, "stable"), packages=(name,))
+
+
 def _two_suites(tmp_path: Path, key: Key, *pins: str, older: bool = False) -> tuple[Archive, Archive]:
     add_suite(tmp_path / "a", "sid", (*DEBS, SmallDeb(name="rocm", version="6")), key)
     rocm = SmallDeb(name="rocm", version="5" if older else "7", depends="libhello1")
