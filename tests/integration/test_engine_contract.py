@@ -124,9 +124,8 @@ def test_streams_are_kept_apart(bench: Bench) -> None:
 
 
 def test_time_limit_ends_a_program_and_keeps_its_output(bench: Bench) -> None:
-    start_s = time.monotonic()
     completed = bench.run("out", "so far\n", "err", "noise", "sleep", "1000", timeout_s=1)
-    assert time.monotonic() - start_s < 1 + 2
+    assert 1 <= completed.duration_s < 1 + 2
     assert (completed.exit_code, completed.stdout, completed.stderr) == (None, "so far\n", "noise")
 
 
@@ -220,7 +219,7 @@ def test_missing_program_is_an_engine_error(bench: Bench) -> None:
 def test_loading_twice_is_cheap(bench: Bench) -> None:
     start_s = time.monotonic()
     assert bench.engine.load(bench.loaded.image) == bench.loaded
-    assert time.monotonic() - start_s < 0.5
+    assert time.monotonic() - start_s < 2  # Podman takes one to answer; a second load would take longer
 
 
 def break_blob(image: Image, folder: Path, digest: str) -> Image:
