@@ -10,6 +10,7 @@ from rockiln.contents import Content, Contents
 from rockiln.manifest import DebFacts, Entry, EntryKind, Unpacked
 from rockiln.unpack import decompress, tar_reader
 from rockiln.unpack.ar import read_sections
+from rockiln.unpack.control_file import installed_kib, read_control, require_locked
 from rockiln.unpack.members import MERGED_FOLDERS, Members, check_symlink, image_path, merge_usr, refuse
 from rockiln.unpack.tar_reader import TarBytes, read_tar
 
@@ -51,19 +52,21 @@ def unpack_deb(artifact: Artifact, file: BinaryIO, contents: Contents) -> Unpack
     control, control_files = _read_control(
         artifact, TarBytes(decompress.decompress(sections.control, sections.control_suffix), CONTROL_BYTES)
     )
-    installed_kib = _check_control(artifact, control)
+    fields = read_control(artifact, control)
+    require_locked(artifact, fields)
+    promised_kib = installed_kib(fields)
     pieces = decompress.decompress(sections.data, sections.data_suffix)
-    stream = TarBytes(pieces, limit_bytes(artifact.size_bytes, installed_kib))
-    members = Members(artifact, min(FLOOR_MEMBERS + (installed_kib or 0), MOST_MEMBERS))
+    stream = TarBytes(pieces, limit_bytes(artifact.size_bytes, promised_kib))
+    members = Members(artifact, min(FLOOR_MEMBERS + (promised_kib or 0), MOST_MEMBERS))
     listed_paths = _DataTar(artifact, stream, members, contents).read()
     facts = DebFacts(control=control, control_files=control_files, listed_paths=listed_paths)
     return Unpacked(artifact=artifact, entries=members.finish(), deb=facts)
 
 
-def limit_bytes(size_bytes: int, installed_kib: int | None) -> int:
+def limit_bytes(size_bytes: int, promised_kib: int | None) -> int:
     """How much a deb of `size_bytes` may unpack to."""
     by_ratio = MOST_RATIO * size_bytes
-    return FLOOR_BYTES + (by_ratio if installed_kib is None else min(by_ratio, 2048 * installed_kib))
+    return FLOOR_BYTES + (by_ratio if promised_kib is None else min(by_ratio, 2048 * promised_kib))
 
 
 def _read_control(artifact: Artifact, stream: TarBytes) -> tuple[str, dict[str, str]]:
@@ -85,19 +88,6 @@ def _read_control(artifact: Artifact, stream: TarBytes) -> tuple[str, dict[str, 
     if "control" not in texts:
         refuse(artifact, "control", "missing from control.tar")
     return texts.pop("control"), texts
-
-
-def _check_control(artifact: Artifact, control: str) -> int | None:
-    """Refuse another package than the one that was locked; returns Installed-Size in KiB."""
-    from debian.deb822 import Deb822
-
-    fields = Deb822(control)
-    found = tuple(fields.get(key, "") for key in ("Package", "Version", "Architecture"))
-    if found != (artifact.name, artifact.version, artifact.architecture):
-        locked = f"{artifact.name} {artifact.version} {artifact.architecture}"
-        refuse(artifact, "control", f"is of {' '.join(found)!a}; locked is {locked}")
-    installed = fields.get("Installed-Size", "")
-    return int(installed) if installed.isdecimal() and len(installed) < 16 else None
 
 
 class _DataTar:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import configparser
 import hashlib
 from collections.abc import Iterable, Iterator
 from email.message import Message
@@ -82,6 +83,7 @@ class LockedWheel(WheelSource):
         distribution, _, version = self._folder.removesuffix(".dist-info").rpartition("-")
         super().__init__(distribution=distribution, version=version)
         self._data_folder = _data_folder(artifact, self._members) or super().data_dir
+        self._launchers = self._read_launchers()
         self.notes: list[str] = []
 
     @property
@@ -122,10 +124,9 @@ class LockedWheel(WheelSource):
     def get_contents(self) -> Iterator[WheelContentElement]:
         """Every file that is to be installed; in the end, RECORD and the wheel have named the same files."""
         records = self._read_record()
-        launchers = self._launchers()
         for name, member in self._members.items():
             record = records.pop(name, None)
-            reason = self._why_left_out(name, launchers)
+            reason = self._why_left_out(name)
             if reason:
                 self.notes.append(f"{name}: left out: {reason}")
             if reason is not None:
@@ -137,20 +138,24 @@ class LockedWheel(WheelSource):
         for name in records:
             refuse(self._artifact, name, "in RECORD, but not in the wheel")
 
-    def _launchers(self) -> frozenset[str]:
+    def _read_launchers(self) -> frozenset[str]:
         """Names of the scripts that are made from entry points."""
-        if f"{self._folder}/entry_points.txt" not in self._members:
+        name = f"{self._folder}/entry_points.txt"
+        if name not in self._members:
             return frozenset()
-        return frozenset(name for name, *_ in parse_entrypoints(self.read_dist_info("entry_points.txt")))
+        try:
+            return frozenset(launcher for launcher, *_ in parse_entrypoints(self.read_dist_info("entry_points.txt")))
+        except (AssertionError, ValueError, configparser.Error) as fault:
+            refuse(self._artifact, name, f"not entry points: {str(fault) or 'module:function expected'}")
 
-    def _why_left_out(self, name: str, launchers: frozenset[str]) -> str | None:
+    def _why_left_out(self, name: str) -> str | None:
         """None for a file to be installed; "" for what nobody misses."""
         folder, _, file = name.rpartition("/")
         if folder == self._folder and file in _WRITTEN_HERE:
             return _WRITTEN_HERE[file]
         if "__pycache__" in folder.split("/"):
             return "bytecode is made by the image's own interpreter"
-        if folder == f"{self._data_folder}/scripts" and file.removesuffix("-script.py") in launchers:
+        if folder == f"{self._data_folder}/scripts" and file.removesuffix("-script.py") in self._launchers:
             return "an entry point has the same name"
         return None
 

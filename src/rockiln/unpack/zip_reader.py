@@ -137,7 +137,9 @@ def _data_start(artifact: Artifact, file: BinaryIO, member: ZipMember) -> int:
     """Behind the member's own header, which has to agree with the directory about the name."""
     header = Section(file, member.start, 30).read()
     magic, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
+    if magic != b"PK\x03\x04":
+        refuse(artifact, member.name, "is not at its place in the file")
     name = Section(file, member.start + 30, name_bytes).read()
-    if magic != b"PK\x03\x04" or member.name not in {name.decode("utf-8", "replace"), name.decode("cp437")}:
+    if member.name not in {name.decode("utf-8", "replace"), name.decode("cp437")}:
         refuse(artifact, member.name, f"has another name at its place in the file: {name[:200]!r}")
     return member.start + 30 + int(name_bytes) + int(extra_bytes)

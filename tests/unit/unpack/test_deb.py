@@ -76,6 +76,13 @@ def test_facts_are_as_the_package_has_them(contents: Contents) -> None:
     assert facts.listed_paths == ("/.", "/bin", "/bin/su", "/bin/sudo", "/bin/sh")
 
 
+def test_control_need_not_be_utf8(contents: Contents) -> None:
+    control = CONTROL.encode() + b"Description: caf\xe9\n more\n .\n\tend\n\n"
+    facts = unpack(contents, deb_of(tar_of([]), [Item(name="control", data=control)])).deb
+    assert facts is not None
+    assert facts.control.encode("utf-8", "surrogateescape") == control
+
+
 def test_links_of_the_root_itself_stay_there(contents: Contents) -> None:
     unpacked = unpack_items(contents, [symlink("./bin", "usr/bin"), folder("./usr/bin"), symlink("./lib/x", "y")])
     assert [entry.path for entry in unpacked.entries] == ["bin", "usr/bin", "usr/lib/x"]
@@ -188,7 +195,7 @@ def test_half_a_compressed_section_is_refused(contents: Contents, suffix: str) -
     deb = deb_of(b"", suffix=suffix)
     start = deb.index(f"data.tar{suffix}".encode())
     header = f"{f'data.tar{suffix}':<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(whole) // 2:<10}`\n".encode()
-    with pytest.raises(UnpackError, match="early|damaged"):
+    with pytest.raises(UnpackError, match=r"early|damaged"):
         unpack(contents, deb[:start] + header + whole[: len(whole) // 2])
 
 
@@ -241,8 +248,11 @@ def test_a_million_small_members_are_a_bomb(contents: Contents, monkeypatch: pyt
         (CONTROL.replace("small", "other"), r"is of 'other 1:2.0-1 amd64'; locked is small 1:2.0-1 amd64"),
         (CONTROL.replace("1:2.0-1", "2.0-1"), "locked is"),
         (CONTROL.replace("amd64", "arm64"), "locked is"),
-        ("nonsense", "locked is"),
-        ("", "locked is"),
+        (CONTROL + "package: other\n", r"has two fields 'package'"),
+        (" continued\n" + CONTROL, r"neither a field nor its continuation: ' continued'"),
+        (CONTROL + "\nPackage: second\n", r"neither a field nor its continuation: ''"),
+        ("nonsense", r"neither a field nor its continuation: 'nonsense'"),
+        ("", r"neither a field nor its continuation: ''"),
     ],
 )
 def test_control_of_something_else_is_refused(contents: Contents, control: list[Item] | str, reason: str) -> None:
