@@ -135,8 +135,8 @@ def test_modules_are_compiled_by_the_images_python(built: FinishedImage) -> None
 
 
 def test_no_layer_names_the_mirror_or_the_host(built: FinishedImage, network: Network, project: Project) -> None:
-    port = network.url.removeprefix("http://")
-    host = [port.encode(), b"127.0.0.1:", str(build_mirror()).encode(), str(project.path.parent).encode()]
+    address = network.url.removeprefix("http://")
+    host = [address.encode(), str(build_mirror()).encode(), str(project.path.parent).encode()]
     host += [network.environ["http_proxy"].removeprefix("http://").encode()]
     found = [(path, word) for path, text in built.files.items() for word in host if word in text]
     assert found == []

@@ -14,7 +14,7 @@ from apt_archive import SigningKey, Suite, write_archive
 from fat_binaries import Compiler, MissingToolError, find_compiler
 from python_debs import Interpreter, build_python_debs, find_interpreter
 from rocm_debs import build_rocm_debs
-from ubuntu_debs import build_ubuntu_debs
+from ubuntu_debs import build_ubuntu_debs, choose_packages, read_table
 from wheel_files import write_wheels
 
 NOTHING_FITS = 3
@@ -70,11 +70,12 @@ def _build_mirror(compiler: Compiler, interpreter: Interpreter, mirror_path: Pat
 
 
 def _hash_builder(compiler: Compiler, interpreter: Interpreter) -> str:
-    """What decides the mirror's contents: its own files, the tools, and this machine's packages."""
-    digest = hashlib.sha256(f"{compiler} {interpreter}".encode())
+    """What decides the contents: the builder's files, its tools, and the packages of this machine that it packs again."""
+    versions = [(package.name, package.fields["Version"]) for package in choose_packages(read_table())]
+    digest = hashlib.sha256(f"{compiler} {interpreter} {versions}".encode())
     folder = Path(__file__).parent
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
-    for path in (*files, Path("/var/lib/dpkg/status")):
+    for path in files:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,12 +29,8 @@ MERGED_LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64":
 
 def build_ubuntu_debs(pool_path: Path, keyring_path: Path) -> list[BuiltDeb]:
     """Repacked and empty packages, into the pool. `keyring_path` is what ubuntu-keyring brings."""
-    table = tomllib.loads((Path(__file__).parent / "ubuntu_packages.toml").read_text())
-    packages = read_host_packages()
-    try:
-        chosen = close_over_dependencies(table["roots"], packages)
-    except KeyError as missing:
-        raise MissingToolError(f"this machine has no package {missing} to pack again: apt-get install it") from None
+    table = read_table()
+    chosen = choose_packages(table)
     names = {package.name: table["names"].get(package.name, package.name) for package in chosen}
     fillers: Mapping[str, Callable[[Path], None]] = {
         "base-files": _fill_base_files,
@@ -52,6 +48,19 @@ def build_ubuntu_debs(pool_path: Path, keyring_path: Path) -> list[BuiltDeb]:
                 fillers[name](tree_path)
             debs.append(build_deb(_describe(package, names, table), tree_path, pool_path))
         return debs + [_build_empty(name, tree_path, pool_path) for name in sorted(table["empty"])]
+
+
+def read_table() -> Mapping[str, Any]:
+    """ubuntu_packages.toml."""
+    return tomllib.loads((Path(__file__).parent / "ubuntu_packages.toml").read_text())
+
+
+def choose_packages(table: Mapping[str, Any]) -> Sequence[HostPackage]:
+    """This machine's packages that are packed again: the table's roots and all that they need."""
+    try:
+        return close_over_dependencies(table["roots"], read_host_packages())
+    except KeyError as missing:
+        raise MissingToolError(f"this machine has no package {missing} to pack again: apt-get install it") from None
 
 
 def _copy_files(package: HostPackage, tree_path: Path) -> None:
