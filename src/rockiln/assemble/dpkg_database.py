@@ -74,19 +74,21 @@ def _info(tree: Tree, one: Unpacked, facts: DebFacts, replaced: frozenset[str]) 
     for name, text in texts.items():
         if name not in {"control", "md5sums"}:
             yield make_file(tree.contents, f"{stem}.{name}", _encode(text), owner, 0o755 if name in SCRIPTS else 0o644)
-    sums = facts.control_files.get("md5sums") or _sum_files(tree, one, facts)
-    if sums:
-        yield make_file(tree.contents, f"{stem}.md5sums", _encode(sums), owner)
+    sums = facts.control_files.get("md5sums")
+    sums = _sum_files(tree, one, facts) if sums is None else sums
+    yield make_file(tree.contents, f"{stem}.md5sums", _encode(sums), owner)
 
 
 def _sum_files(tree: Tree, one: Unpacked, facts: DebFacts) -> str:
-    """md5sums of a package that ships none, as dpkg makes them; without conffiles."""
-    conffiles = {line.strip("/") for line in facts.control_files.get("conffiles", "").splitlines()}
+    """md5sums of a package that ships none, as dpkg makes them while it unpacks."""
+    hashes = {entry.path: entry.sha256 for entry in one.entries if entry.kind == "file"}
+    hashes |= {entry.path: hashes[entry.link] for entry in one.entries if entry.kind == "hardlink"}
     lines = []
-    for entry in sorted(one.entries):
-        if entry.kind == "file" and entry.path not in conffiles:
-            digest = hashlib.md5(tree.contents.read_bytes(entry.sha256), usedforsecurity=False)
-            lines.append(f"{digest.hexdigest()}  {entry.path}\n")
+    for listed in facts.listed_paths:
+        path = listed.strip("/")
+        if sha256 := hashes.get(merge_usr(path)):
+            digest = hashlib.md5(tree.contents.read_bytes(sha256), usedforsecurity=False)
+            lines.append(f"{digest.hexdigest()}  {path}\n")
     return "".join(lines)
 
 
