@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -48,12 +49,15 @@ class DockerEngine:
             import docker.errors
         except ImportError:
             return "the Python package `docker` is not installed; pip install docker"
+        host = find_host(self.environ)
+        if not host:
+            return "no Docker Engine: DOCKER_HOST is not set, there is no context and no socket; start one"
         try:
-            with _connect(find_host(self.environ), self.environ, PROBE_TIMEOUT_S) as client:
+            _try_socket(host)
+            with _connect(host, self.environ, PROBE_TIMEOUT_S) as client:
                 client.ping()
         except (docker.errors.DockerException, OSError) as error:
-            tried = find_host(self.environ) or "no DOCKER_HOST, no context, no socket"
-            return f"no Docker Engine answers ({tried}: {_shorten(error)}); start one, or use --engine embedded"
+            return f"no Docker Engine answers ({host}: {_shorten(error)}); start one, or use --engine embedded"
         return ""
 
     def load(self, image: Image) -> Loaded:
@@ -119,6 +123,15 @@ def find_host(environ: Mapping[str, str]) -> str:
     runtime = environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
     paths = [Path(place.format(runtime=runtime)) for place in SOCKETS]
     return next((f"unix://{path}" for path in paths if path.exists()), "")
+
+
+def _try_socket(host: str) -> None:
+    """Raises OSError where nobody listens. The client library would leave its own socket open then."""
+    scheme, _, path = host.partition("://")
+    if scheme == "unix":
+        with socket.socket(socket.AF_UNIX) as trial:
+            trial.settimeout(PROBE_TIMEOUT_S)
+            trial.connect(path)
 
 
 @contextmanager

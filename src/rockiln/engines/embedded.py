@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rockiln.console import Console
 from rockiln.disk import disk_faults_named
-from rockiln.engines.cache_folder import make_folder_once, remove_folder
+from rockiln.engines.cache_folder import make_folder_once
 from rockiln.engines.layer_files import extract_layer
 from rockiln.engines.layout import Start, read_start
 from rockiln.engines.protocol import Command, Completed, Loaded
@@ -20,6 +20,7 @@ from rockiln.enter_sandbox import place_in_root
 from rockiln.errors import EngineError
 from rockiln.image import Image
 from rockiln.sandbox import NamespaceSandbox, parse_user
+from rockiln.scratch import remove_folder
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
