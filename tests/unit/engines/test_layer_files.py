@@ -39,7 +39,7 @@ def test_hostile_member_is_refused_by_name(tmp_path: Path, items: list[TarItem],
     with pytest.raises(EngineError, match=message):
         load(tmp_path, items)
     assert [path.name for path in tmp_path.rglob("escape")] == []
-    assert not list((tmp_path / "trees/images").glob("*"))
+    assert not list((tmp_path / "trees/images").glob("[!.]*"))
 
 
 def test_absolute_name_stays_inside(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_layers_are_extracted_once_and_shared(tmp_path: Path) -> None:
     engine.unload(loaded[0])
     assert not files[0].exists()
     assert files[1].read_bytes() == b"both have it"
-    assert len(list((tmp_path / "trees/layers").iterdir())) == 2
+    assert len(list((tmp_path / "trees/layers").glob("[!.]*"))) == 2
     engine.unload(loaded[1])
-    assert list((tmp_path / "trees/layers").iterdir()) == []
+    assert list((tmp_path / "trees/layers").glob("[!.]*")) == []
 
 
 def with_layer(image: Image, **changes: object) -> Image:
@@ -109,7 +109,7 @@ def test_cut_gzip_stream_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-7])
     with pytest.raises(EngineError, match="cannot read the layer"):
         EmbeddedEngine(trees_path=tmp_path / "trees").load(image)
-    assert list((tmp_path / "trees/layers").iterdir()) == []
+    assert list((tmp_path / "trees/layers").glob("[!.]*")) == []
 
 
 def test_wrong_diff_id_is_refused(tmp_path: Path) -> None:
