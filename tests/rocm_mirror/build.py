@@ -70,7 +70,7 @@ def _build_mirror(compiler: Compiler, interpreter: Interpreter, mirror_path: Pat
 
 
 def _hash_builder(compiler: Compiler, interpreter: Interpreter) -> str:
-    """What decides the contents: the builder's files, its tools, and the packages of this machine that it packs again."""
+    """What decides the contents: the builder's files, its tools, and the packages that it packs again."""
     versions = [(package.name, package.fields["Version"]) for package in choose_packages(read_table())]
     digest = hashlib.sha256(f"{compiler} {interpreter} {versions}".encode())
     folder = Path(__file__).parent
