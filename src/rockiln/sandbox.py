@@ -67,6 +67,8 @@ class NamespaceSandbox:
         return explain_refusal(step or "start", int(report.get("errno", 0)), str(report.get("reason", "")))
 
     def run(self, tree_path: Path, command: Command) -> Completed:
+        if not tree_path.is_dir():
+            raise EngineError(f"{tree_path}: no folder to run {' '.join(command.argv)} in")
         report, completed = self._start(tree_path, command)
         if "step" in report:
             raise _refusal_error(tree_path, command, report)
