@@ -9,24 +9,20 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import secrets
-import time
+import threading
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
 from rockiln.disk import disk_faults_named
 from rockiln.errors import IntegrityError
+from rockiln.scratch import PARTIAL, Scratch
 
 MODE = 0o555
 """Readable and executable by all, writable by nobody: a sandbox may run a content in place."""
 
 HELD_BYTES = 1 << 20
 """Up to here a content is hashed in memory first, so that one already present is never written again."""
-
-PARTIAL_AGE_S = 24 * 3600.0
-"""A partial file this old belongs to a process that was killed."""
 
 
 class Content(NamedTuple):
@@ -46,9 +42,9 @@ class Contents:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._folder = str(path)
-        self._token = secrets.token_hex(8)
         self._count = itertools.count()
-        self._is_ready = False
+        self._scratch: Scratch | None = None
+        self._making = threading.Lock()
 
     @property
     def path(self) -> Path:
@@ -120,22 +116,20 @@ class Contents:
         return Content(sha256, size_bytes)
 
     def _partial(self) -> _Partial:
-        if not self._is_ready:
-            self._make_folders()
-        return _Partial(f"{self._folder}/partial/{self._token}-{os.getpid()}-{next(self._count)}")
+        with self._making:
+            self._scratch = self._scratch or self._make_folders()
+        return _Partial(f"{self._scratch.path}/{next(self._count)}")
 
     def _file(self, sha256: str) -> str:
         return f"{self._folder}/{sha256[:2]}/{sha256}"
 
-    def _make_folders(self) -> None:
-        """The 256 folders, once; also takes away what killed processes left behind."""
-        partial_path = self._path / "partial"
+    def _make_folders(self) -> Scratch:
+        """The 256 folders, once, and one for files on their way."""
+        scratch = Scratch(self._path / PARTIAL)
         with disk_faults_named(self._path):
-            partial_path.mkdir(parents=True, exist_ok=True)
             for number in range(256):
                 (self._path / f"{number:02x}").mkdir(exist_ok=True)
-            _remove_old_files(partial_path)
-        self._is_ready = True
+        return scratch
 
 
 class _Partial:
@@ -164,11 +158,3 @@ def _write_all(descriptor: int, data: bytes) -> None:
     written = os.write(descriptor, data)
     while written < len(data):
         written += os.write(descriptor, memoryview(data)[written:])
-
-
-def _remove_old_files(path: Path) -> None:
-    oldest_s = time.time() - PARTIAL_AGE_S
-    for file_path in path.iterdir():
-        with suppress(FileNotFoundError):
-            if file_path.stat().st_mtime < oldest_s:
-                file_path.unlink()

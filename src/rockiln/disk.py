@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from rockiln.errors import DiskError
 
@@ -38,6 +40,41 @@ def require_room(path: Path, needed_bytes: int) -> None:
     """Stop before starting when the disk cannot hold `needed_bytes` more."""
     if needed_bytes > free_bytes(path):
         raise DiskError(_full_message(path, needed_bytes), hint=_HINT)
+
+
+def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Write in one step: a reader sees the old file or the new one. What a killed process left is written over."""
+    with disk_faults_named(path, len(content)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial_path = path.with_name(f".{path.name}.partial")
+        with _open_alone(partial_path) as file:
+            try:
+                file.write(content)
+                file.flush()
+                os.fchmod(file.fileno(), mode)
+                partial_path.replace(path)
+            except BaseException:
+                partial_path.unlink(missing_ok=True)
+                raise
+
+
+@contextmanager
+def _open_alone(path: Path) -> Iterator[BinaryIO]:
+    """The file, empty and ours: who comes second waits, and then finds that the name stands for another file."""
+    while True:
+        with path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if _is_named(path, file.fileno()):
+                file.truncate(0)
+                yield file
+                return
+
+
+def _is_named(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _full_message(path: Path, needed_bytes: int) -> str:

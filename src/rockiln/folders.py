@@ -37,6 +37,12 @@ class Folders:
         """Finished layer blobs by digest, and an index from layer key to digest."""
         return self.cache_path / "layers"
 
+    @property
+    def scratch_paths(self) -> tuple[Path, ...]:
+        """Where processes keep what they have not finished, and where those that were killed leave it."""
+        finished = (self.store_path, self.contents_path, self.layers_path)
+        return (*(path / "partial" for path in finished), self.cache_path / "workshop")
+
     def target_path(self, target_id: str) -> Path:
         """The folder of one target's values and image."""
         return self.build_path / target_id

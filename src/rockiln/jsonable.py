@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from packaging.requirements import Requirement
 from packaging.version import Version
+
+from rockiln.disk import write_whole
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -40,8 +41,5 @@ def dump(value: object) -> str:
 
 
 def write_value(value: object, path: Path) -> None:
-    """Write `value` to `path` in one step: a reader sees the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial_path = path.with_name(f".{path.name}.{os.getpid()}")
-    partial_path.write_text(dump(value), encoding="utf-8")
-    partial_path.replace(path)
+    """Write `value` to `path`, whole or not at all."""
+    write_whole(path, dump(value).encode())

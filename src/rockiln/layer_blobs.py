@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -21,13 +19,11 @@ from typing import BinaryIO
 from rockiln.compress import Scheme, compress_blocks, cut_blocks
 from rockiln.console import Console
 from rockiln.contents import Contents
-from rockiln.disk import disk_faults_named
+from rockiln.disk import disk_faults_named, write_whole
 from rockiln.image import Layer
 from rockiln.layers import LayerPlan
+from rockiln.scratch import PARTIAL, Scratch
 from rockiln.tar_stream import stream_tar
-
-PARTIAL_AGE_S = 24 * 3600.0
-"""A partial file this old belongs to a process that was killed."""
 
 MODE = 0o444
 """Images are hardlinks to these blobs: nobody shall write into them."""
@@ -56,36 +52,22 @@ class LayerCache:
         """Note which blob the plan gave."""
         names = ("digest", "diff_id", "size_bytes", "unpacked_bytes")
         record = {name: getattr(layer, name) for name in names}
-        with self.write_file() as (file, finish):
-            file.write(json.dumps(record, indent=1).encode() + b"\n")
-            finish(self._index_path(plan, scheme))
+        write_whole(self._index_path(plan, scheme), json.dumps(record, indent=1).encode() + b"\n")
 
     @contextmanager
     def write_file(self) -> Iterator[tuple[BinaryIO, Callable[[Path], None]]]:
         """A new file, and the function that gives it its name when it is whole; without that call it vanishes."""
-        partial_path = self.path / "partial" / f"{secrets.token_hex(8)}-{os.getpid()}"
-        with disk_faults_named(self.path):
-            partial_path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with partial_path.open("xb") as file:
+        with disk_faults_named(self.path), Scratch(self.path / PARTIAL) as folder:
+            partial_path = folder / "blob"
+            with partial_path.open("xb") as file:
 
-                    def finish(path: Path) -> None:
-                        file.flush()
-                        os.fchmod(file.fileno(), MODE)
-                        path.parent.mkdir(parents=True, exist_ok=True)
-                        partial_path.replace(path)
+                def finish(path: Path) -> None:
+                    file.flush()
+                    os.fchmod(file.fileno(), MODE)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    partial_path.replace(path)
 
-                    yield file, finish
-            finally:
-                partial_path.unlink(missing_ok=True)
-
-    def remove_old_partials(self) -> None:
-        """Take away what killed processes left behind."""
-        oldest_s = time.time() - PARTIAL_AGE_S
-        for path in (self.path / "partial").glob("*"):
-            with suppress(OSError):
-                if path.stat().st_mtime < oldest_s:
-                    path.unlink()
+                yield file, finish
 
     def _index_path(self, plan: LayerPlan, scheme: Scheme) -> Path:
         return self.path / "index" / f"{plan.key}-{scheme.tag}.json"
@@ -98,7 +80,6 @@ def write_layers(
     found = [cache.find(plan, scheme) for plan in plans]
     missing = [number for number, layer in enumerate(found) if layer is None]
     missing.sort(key=lambda number: -plans[number].unpacked_bytes)
-    cache.remove_old_partials()
     workers = min(max(jobs, 1), scheme.max_workers)
     writers = min(workers, 4)
     total = sum(plans[number].archive_bytes for number in missing)

@@ -19,6 +19,7 @@ from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
 from rockiln.relock import relock_debs
 from rockiln.sandbox import NamespaceSandbox
+from rockiln.scratch import remove_abandoned
 from rockiln.slim import drop_paths
 from rockiln.store import Store
 from rockiln.unpack.artifacts import unpack_artifacts
@@ -40,6 +41,8 @@ class BuildOptions:
 
 def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
     """Build one target, or find that nothing has to be done."""
+    for path in invocation.folders.scratch_paths:
+        remove_abandoned(path)
     locked = require(invocation.lock, planned, invocation.matrix)
     key = compute_build_key(planned, locked, options.compression)
     folder = invocation.folders.target_path(planned.id)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from rockiln.artifact import Artifact
 from rockiln.disk import disk_faults_named
 from rockiln.errors import IntegrityError
+from rockiln.scratch import PARTIAL, Scratch
 
 CHUNK_BYTES = 1 << 20
-ABANDONED_S = 24 * 3600
 
 FILE_MODE = 0o444
 """Whatever the umask: nobody edits a file that is named by its hash."""
@@ -50,19 +47,14 @@ class Store:
     def adopt_chunks(self, artifact: Artifact, chunks: Iterable[bytes], *, origin: str) -> Path:
         """As `adopt`, from a stream; `origin` names it in errors."""
         path = self.path_of(artifact)
-        with disk_faults_named(path.parent, artifact.size_bytes):
+        with disk_faults_named(path.parent, artifact.size_bytes), Scratch(self.path / PARTIAL) as folder:
+            partial_path = folder / artifact.sha256
+            with partial_path.open("xb") as file:
+                found = copy_chunks(chunks, file.write, artifact.size_bytes)
+                os.fchmod(file.fileno(), FILE_MODE)
+            require_match(artifact, found, origin)
             path.parent.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(path.parent)
-            descriptor, name = tempfile.mkstemp(prefix=f"{artifact.sha256}.", suffix=".new", dir=path.parent)
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    found = copy_chunks(chunks, file.write, artifact.size_bytes)
-                    os.fchmod(file.fileno(), FILE_MODE)
-                require_match(artifact, found, origin)
-                Path(name).replace(path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
+            partial_path.replace(path)
         return path
 
     def check(self, artifact: Artifact) -> None:
@@ -93,14 +85,6 @@ class Store:
 
     def _path(self, sha256: str) -> Path:
         return self.path / "sha256" / sha256[:2] / sha256
-
-
-def _remove_abandoned(folder_path: Path) -> None:
-    """Temporary files that a killed process left; nobody writes one for a whole day."""
-    for path in folder_path.glob("*.new"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > ABANDONED_S:
-                path.unlink()
 
 
 def hash_file(path: Path) -> tuple[str, int]:

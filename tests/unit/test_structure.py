@@ -17,8 +17,9 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
 FLOORS = (
-    ("errors", "artifact", "folders", "console", "image", "jsonable", "archs", "source_tree"),
-    ("disk", "names", "tables", "manifest", "locked", "compress", "engines.protocol", "enter_sandbox", "run_check"),
+    ("errors", "artifact", "folders", "console", "image", "archs", "source_tree"),
+    ("disk", "scratch", "jsonable", "names", "tables", "manifest", "locked"),
+    ("compress", "engines.protocol", "enter_sandbox", "run_check"),
     ("rootfs", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox"),
     ("recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
     ("recipe", "exploration", "slim", "layers"),

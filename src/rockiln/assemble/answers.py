@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rockiln.disk import disk_faults_named
+from rockiln.disk import write_whole
 
 VERSION = "1"
 """Raised when an answer's form or the way to get it changes."""
@@ -34,12 +32,7 @@ def read_answer(cache_path: Path, kind: str, key: str) -> Any | None:
 
 def keep_answer(cache_path: Path, kind: str, key: str, answer: object) -> None:
     """Keep it for the next build; it appears whole or not at all."""
-    path = _place(cache_path, kind, key)
-    partial_path = path.with_name(f".{key}.{os.getpid()}.{secrets.token_hex(4)}")
-    with disk_faults_named(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial_path.write_text(json.dumps(answer), encoding="utf-8")
-        partial_path.replace(path)
+    write_whole(_place(cache_path, kind, key), json.dumps(answer).encode())
 
 
 def _place(cache_path: Path, kind: str, key: str) -> Path:

@@ -21,6 +21,7 @@ from rockiln.engines.protocol import Command, Mount
 from rockiln.errors import AssembleError, DiskError
 from rockiln.manifest import Entry
 from rockiln.sandbox import Sandbox
+from rockiln.scratch import Scratch
 
 NEEDED = re.compile(
     r"(?!opt/venv/)(?:.*\.so(?:\.[^/]*)?"
@@ -110,10 +111,5 @@ class Workshop:
 @contextmanager
 def open_workshop(tree: Tree, sandbox: Sandbox, cache_path: Path) -> Iterator[Workshop]:
     """A workshop in the cache, beside the contents; nothing of it stays."""
-    with disk_faults_named(cache_path):
-        cache_path.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.mkdtemp(prefix="workshop-", dir=cache_path)
-    try:
-        yield Workshop(tree, sandbox, Path(folder))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with Scratch(cache_path / "workshop") as folder:
+        yield Workshop(tree, sandbox, folder)

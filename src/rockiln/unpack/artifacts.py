@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ from packaging.version import Version
 from rockiln.artifact import Artifact
 from rockiln.console import Console, Progress
 from rockiln.contents import Contents
-from rockiln.disk import disk_faults_named
+from rockiln.disk import write_whole
 from rockiln.manifest import Unpacked, decode_unpacked, encode_unpacked
 from rockiln.store import CHUNK_BYTES, Store, require_match
 
@@ -96,7 +94,8 @@ class _Unpacker:
         with file:
             _require_locked(artifact, file)
             unpacked = self._take_apart(artifact, file)
-        _write_whole(self._manifest_path(artifact), encode_unpacked(unpacked))
+        body = encode_unpacked(unpacked)
+        write_whole(self._manifest_path(artifact), _digest(body) + b"\n" + body)  # a damaged one is not believed
         return unpacked
 
     def _take_apart(self, artifact: Artifact, file: BinaryIO) -> Unpacked:
@@ -126,16 +125,3 @@ def _digest(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest().encode("ascii")
 
 
-def _write_whole(path: Path, body: bytes) -> None:
-    """The manifest under a first line with its hash: a damaged one is not believed."""
-    with disk_faults_named(path.parent, len(body)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".new", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(_digest(body) + b"\n" + body)
-                os.fchmod(file.fileno(), 0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise

@@ -1,0 +1,27 @@
+"""A process that is killed in mid work → what it leaves behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRATCH_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from rockiln.scratch import Scratch
+scratch = Scratch(Path(sys.argv[1]))
+(scratch.path / "half").write_bytes(b"half")
+print(scratch.path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def leave_scratch(parent: Path) -> Path:
+    """A scratch folder below `parent` that its process did not live to remove; returns the file in it."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRATCH_AND_DIE, str(parent)], capture_output=True, text=True, check=False
+    )
+    left_path = Path(done.stdout.strip()) / "half"
+    assert left_path.is_file(), done.stderr
+    return left_path
