@@ -43,5 +43,6 @@ def _classify_deb(name: str, source: str, planned: PlannedTarget) -> OwnerClass:
 def _classify_wheel(name: str, source: str, planned: PlannedTarget) -> OwnerClass:
     if source == OWN_SOURCE:
         return "plugin"
+    extras = {canonicalize_name(requirement.name) for requirement in planned.recipe.wheels}
     framework = {canonicalize_name(requirement.name) for requirement in planned.taken.wheels}
-    return "framework" if name in framework else "wheel"
+    return "framework" if name in framework - extras else "wheel"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from planning import make_planned
 from small_debs import build_deb, read_deb
 
@@ -61,3 +62,9 @@ def test_wheels_are_framework_plugin_or_neither() -> None:
         "wheel:tiny-frame": "framework", "wheel:numpy": "wheel", "wheel:rockiln-kernels": "plugin", "rockiln": "image",
     }  # fmt: skip
     assert owners["rockiln"].version == "0.1"
+
+
+def test_wheel_that_the_recipe_adds_is_no_framework() -> None:
+    planned = make_planned(wheels=["tiny-frame", "pip==25.3"])
+    planned = replace(planned, recipe=replace(planned.recipe, wheels=(Requirement("pip==25.3"),)))
+    assert name_owners([make_wheel("pip")], planned, "0.1")["wheel:pip"].stability == "wheel"
