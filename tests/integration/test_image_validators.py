@@ -16,6 +16,7 @@ from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.engines.docker import DockerEngine
 from rockiln.engines.protocol import Command
+from rockiln.errors import EngineError
 from rockiln.image import Compression, Image
 from rockiln.image_files import image_entries
 from rockiln.layers import split
@@ -114,6 +115,20 @@ def test_umoci_unpacks_the_tree_that_went_in(tmp_path: Path) -> None:
         else:
             assert status.st_mode & 0o7777 == entry.mode, path
             assert place.read_bytes() == contents.read_bytes(entry.sha256), path
+
+
+@needs_debian
+@pytest.mark.docker
+def test_docker_loads_zstd_or_says_what_to_do(tmp_path: Path) -> None:
+    image, _, _ = build(tmp_path, "zstd")
+    engine = DockerEngine(environ=os.environ)
+    version = run("docker", "version", "--format", "{{.Server.Version}}")
+    if int(version.partition(".")[0]) < 23:
+        with pytest.raises(EngineError, match="docker load") as caught:
+            engine.load(image)
+        assert "--compression gzip" in caught.value.hint
+    else:
+        engine.unload(engine.load(image))
 
 
 @needs_debian

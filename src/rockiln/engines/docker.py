@@ -292,6 +292,7 @@ def _advise(message: str) -> str:
         "no space left": "free space in the engine: `docker system prune`",
         "permission denied": "may this user reach the socket? `sudo usermod -aG docker $USER`, or --engine embedded",
         "executable file not found": "is it in the image, and for this machine's architecture?",
+        "invalid tar header": "engines before Docker 23 read no zstd layers: rockiln build --compression gzip TARGET",
         "no such file or directory": "is it in the image, and for this machine's architecture?",
     }
     return next((hint for part, hint in advice.items() if part in message), "")
