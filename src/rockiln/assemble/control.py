@@ -15,7 +15,7 @@ def read_fields(paragraph: str) -> dict[str, str]:
     """Field → value; continuation lines keep their newline and leading space."""
     fields: dict[str, str] = {}
     name = ""
-    for line in paragraph.splitlines():
+    for line in paragraph.split("\n"):
         if line[:1] in {" ", "\t"}:
             fields[name] += "\n" + line
         elif ":" in line:
