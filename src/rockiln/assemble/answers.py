@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rockiln.disk import write_whole
+from rockiln.sealed import read_sealed, write_sealed
 
-VERSION = "1"
+VERSION = "2"
 """Raised when an answer's form or the way to get it changes."""
 
 
@@ -24,15 +24,13 @@ def hash_question(kind: str, parts: Iterable[str]) -> str:
 
 def read_answer(cache_path: Path, kind: str, key: str) -> Any | None:
     """The answer, if there is a whole one."""
-    try:
-        return json.loads(_place(cache_path, kind, key).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
+    body = read_sealed(_place(cache_path, kind, key))
+    return None if body is None else json.loads(body)
 
 
 def keep_answer(cache_path: Path, kind: str, key: str, answer: object) -> None:
     """Keep it for the next build; it appears whole or not at all."""
-    write_whole(_place(cache_path, kind, key), json.dumps(answer).encode())
+    write_sealed(_place(cache_path, kind, key), json.dumps(answer).encode())
 
 
 def _place(cache_path: Path, kind: str, key: str) -> Path:

@@ -129,7 +129,7 @@ def _compile(tree: Tree, batches: Sequence[Batch], workshop: Workshop, jobs: int
     """All batches of one interpreter in one run of the sandbox."""
     with workshop.out_folder() as out_path:
         with disk_faults_named(out_path):
-            lists = [_write_lists(batch, f"{index:04d}", out_path) for index, batch in enumerate(batches)]
+            lists = [_write_lists(tree, batch, f"{index:04d}", out_path) for index, batch in enumerate(batches)]
             with resources.as_file(resources.files(__package__).joinpath(SCRIPT)) as script_path:
                 shutil.copyfile(script_path, out_path / SCRIPT)
         python = f"/usr/bin/python{batches[0].python}"
@@ -138,7 +138,7 @@ def _compile(tree: Tree, batches: Sequence[Batch], workshop: Workshop, jobs: int
             yield dict(row for name in names for row in _take(tree, out_path, name))
 
 
-def _write_lists(batch: Batch, stem: str, out_path: Path) -> list[str]:
+def _write_lists(tree: Tree, batch: Batch, stem: str, out_path: Path) -> list[str]:
     """The lists of one batch; where they are cut depends on the artifact alone."""
     lists: list[list[str]] = [[]]
     size_bytes = 0
@@ -146,6 +146,7 @@ def _write_lists(batch: Batch, stem: str, out_path: Path) -> list[str]:
         if size_bytes > LIST_BYTES:
             lists.append([])
             size_bytes = 0
+        tree.contents.check(module.sha256)
         lists[-1].append(f"/{CONTENTS}/{module.sha256[:2]}/{module.sha256}\t/{module.path}\n")
         size_bytes += module.size_bytes
     names = [f"{stem}-{index:04d}" for index in range(len(lists))]

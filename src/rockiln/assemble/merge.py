@@ -68,7 +68,7 @@ class _Merge:
         self._diversions = {diversion.path: diversion for diversion in diversions}
 
     def divert(self, entry: Entry) -> Entry:
-        if not self._diversions:
+        if entry.path not in self._diversions and entry.link not in self._diversions:
             return entry
         link = self._moved(entry.link, entry.owner) if entry.kind == "hardlink" else entry.link
         return entry._replace(path=self._moved(entry.path, entry.owner), link=link)

@@ -108,8 +108,8 @@ def complete(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     """Sorted, with every parent directory present; one that nobody brought belongs to the owner of what it holds."""
     whole = dict(entries)
     for path in sorted(entries):
-        for folder in ancestors(path):
-            if folder in whole:
-                break
+        folder = path.rpartition("/")[0]
+        while folder and folder not in whole:
             whole[folder] = make_directory(folder, entries[path].owner)
+            folder = folder.rpartition("/")[0]
     return dict(sorted(whole.items()))

@@ -95,11 +95,15 @@ class Workshop:
             self._copy_entry(entry, f"{root}/{path}")
 
     def _copy_entry(self, entry: Entry, place: str) -> None:
-        """A hardlink where that is possible: contents are read-only, and so is the sandbox's root."""
+        """A hardlink where that is possible: contents are read-only, and so is the sandbox's root.
+
+        Read once, to be sure: what the image's programs make of damaged files would look like any other answer.
+        """
         if entry.kind == "symlink":
             Path(place).symlink_to(entry.link)
             return
         file = self._tree.entries[entry.link] if entry.kind == "hardlink" else entry
+        self._tree.contents.check(file.sha256)
         source = self._tree.contents.path_of(file.sha256)
         try:
             os.link(source, place)
