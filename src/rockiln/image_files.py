@@ -65,8 +65,8 @@ def _make_texts(planned: PlannedTarget, locked: LockedTarget) -> Iterator[tuple[
 
 
 _CONSTRAINTS_HEAD = """\
-# The framework's exact builds. pip and uv read this through PIP_CONSTRAINT and UV_CONSTRAINT, so that installing
-# something on top never replaces them; to do so on purpose, unset the variables.
+# The framework's exact builds. pip and uv read this through PIP_CONSTRAINT, UV_CONSTRAINT and their BUILD_CONSTRAINT,
+# so that installing something on top never replaces them; to do so on purpose, unset the variables.
 """
 
 _OVERRIDES_HEAD = """\

@@ -100,7 +100,7 @@ def write_guards(folder: Path) -> dict[str, str]:
     locked, contents = make_locked(planned, make_wheel("torch", OURS)), Contents(folder / "contents")
     entries = {entry.path: entry for entry in image_entries(planned, locked, contents)}
     environ = {}
-    for name in ("PIP_CONSTRAINT", "UV_CONSTRAINT", "UV_OVERRIDE"):
+    for name in GUARDS.keys() - {"UV_PROJECT_ENVIRONMENT"}:
         path = folder / Path(GUARDS[name]).name
         path.write_bytes(contents.read_bytes(entries[GUARDS[name].strip("/")].sha256))
         environ[name] = str(path)
@@ -147,6 +147,42 @@ def test_uv_installs_on_top_of_ours(guarded: Environment, package: str) -> None:
 def test_uv_pip_never_swaps_torch(guarded: Environment, words: tuple[str, ...]) -> None:
     guarded.uv("pip", "install", *words)
     assert guarded.version_of("torch") == OURS
+
+
+def write_source(folder: Path) -> Path:
+    """A package that is built against torch, in the isolated environment that pip and uv make for it."""
+    source = folder / "source"
+    source.mkdir()
+    wheel = write_wheel(folder, "against", "1.0")
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["torch"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (source / "backend.py").write_text(
+        f"""\
+import shutil, torch
+def build_wheel(folder, *_):
+    shutil.copy({str(wheel)!r}, folder)
+    return {wheel.name!r}
+"""
+    )
+    return source
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_nothing_is_built_against_another_torch(guarded: Environment, tool: str, tmp_path: Path) -> None:
+    source = str(write_source(tmp_path))
+    if tool == "uv" and not UV:
+        pytest.skip("uv is not installed")
+
+    def install() -> subprocess.CompletedProcess[str]:
+        return guarded.pip(source) if tool == "pip" else guarded.uv("pip", "install", source)
+
+    done = install()
+    assert done.returncode != 0
+    assert f"torch=={OURS}" in done.stdout + done.stderr
+    for name in GUARDS:
+        guarded.environ.pop(name, None)
+    assert install().returncode == 0, "without the guard it is built against another torch"
 
 
 def write_project(folder: Path) -> Path:
