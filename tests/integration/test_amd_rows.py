@@ -186,6 +186,26 @@ def test_framework_imports_in_the_image(built: FinishedImage, project: Project) 
     assert completed.stdout.endswith("7.0.51831\n")
 
 
+STUBBED_CHECKS = {"compute", "packages", "saved_model", "versions"}
+"""Smoke checks that need a real framework, or a real pip; the mirror's are two files each."""
+
+
+def test_smoke_passes_what_needs_no_framework_and_calls_no_gpu_check_passed(
+    built: FinishedImage, project: Project
+) -> None:
+    finished = project.run("smoke", "--engine", "embedded", "--json", built.image.target_id)
+    (report,) = json.loads(finished.stdout)
+    outcomes = {(check["tier"], check["name"]): check["outcome"] for check in report["checks"]}
+    gpu = [outcome for (tier, _), outcome in outcomes.items() if tier != "cpu"]
+    assert {outcome["status"] for outcome in gpu} == {"unavailable"}
+    assert all("/dev/kfd" in outcome["reason"] for outcome in gpu)
+    asked = {
+        name: outcome for (tier, name), outcome in outcomes.items() if tier == "cpu" and name not in STUBBED_CHECKS
+    }
+    assert asked.keys() >= {"any_user", "entry_points", "libraries", "python", "read_only_root", "tls"}
+    assert {name: outcome for name, outcome in asked.items() if outcome["status"] != "passed"} == {}
+
+
 def read_field(name: str, text: str) -> str:
     """A field of a dpkg paragraph or of a wheel's METADATA."""
     found = re.search(rf"^{name}: (.+)$", text, re.MULTILINE)

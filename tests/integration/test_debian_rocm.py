@@ -6,6 +6,7 @@ the test fails with the words of the pipeline. It takes minutes and 20 GB of dis
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -61,6 +62,7 @@ class BuiltRow:
     """The row, built and loaded."""
 
     target: Target
+    project: Project
     engine: Engine
     loaded: Loaded
     plugin_path: Path
@@ -97,7 +99,9 @@ def row() -> Iterator[BuiltRow]:
     engine = DockerEngine(environ=os.environ)
     loaded = engine.load(read_image(project.path / "build" / target.id / "image"))
     try:
-        yield BuiltRow(target=target, engine=engine, loaded=loaded, plugin_path=extract_plugin(project, target))
+        yield BuiltRow(
+            target=target, project=project, engine=engine, loaded=loaded, plugin_path=extract_plugin(project, target)
+        )
     finally:
         engine.unload(loaded)
         if not os.environ.get("ROCKILN_KEEP"):
@@ -122,6 +126,17 @@ def test_plugin_discovery_finds_jax_rocm7_plugin(row: BuiltRow) -> None:
     lines = completed.stdout.splitlines()
     assert "'xla_rocm7'" in lines[0]
     assert lines[1:] == ["jax_rocm7_plugin._linalg", "6 cpu"]
+
+
+def test_cpu_tier_passes_in_docker_and_no_gpu_check_is_called_passed(row: BuiltRow) -> None:
+    finished = row.project.run("smoke", "--engine", "docker", "--json", row.target.id)
+    (report,) = json.loads(finished.stdout)
+    outcomes = {(check["tier"], check["name"]): check["outcome"] for check in report["checks"]}
+    assert {
+        name: outcome for (tier, name), outcome in outcomes.items() if (tier, outcome["status"]) == ("cpu", "failed")
+    } == {}
+    assert {outcome["status"] for (tier, _), outcome in outcomes.items() if tier != "cpu"} == {"unavailable"}
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_exactly_the_declared_libraries_are_missing(row: BuiltRow) -> None:

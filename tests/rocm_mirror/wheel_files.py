@@ -87,7 +87,8 @@ def _fill_package(content: str, file: str, rocm: str, library: bytes) -> dict[st
     version_file = f'__version__ = "{version}"\nhip = "{HIP_VERSION}"\ncuda = None\nrocm = "{rocm}"\n'
     members[f"{package}/version.py"] = version_file.encode()
     if content == "torch":
-        members["torch/__init__.py"] = b"from . import version\n\n__version__ = version.__version__\n"
+        members["torch/__init__.py"] = b"from . import cuda, version\n\n__version__ = version.__version__\n"
+        members["torch/cuda.py"] = b"def get_arch_list() -> list[str]:\n    return []\n"
         members["torch/lib/libtorch_hip.so"] = library
         members["torch/distributed/__init__.py"] = b""
         members["torch/distributed/run.py"] = b'def main() -> None:\n    print("torchrun of the mirror")\n'
