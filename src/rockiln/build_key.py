@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import rockiln
-from rockiln.image import Compression, Image, Layer
-from rockiln.jsonable import dump, write_value
+from rockiln.errors import ImageError
+from rockiln.image import Compression, Image
+from rockiln.jsonable import dump
 from rockiln.lock import LockedTarget
 from rockiln.plan import PlannedTarget
+from rockiln.sealed import read_sealed, write_sealed
+from rockiln.write_image import read_image
+
+BUILT = "built"
+"""In a target's folder: what was built there last, and under which key."""
 
 
 def compute_build_key(planned: PlannedTarget, locked: LockedTarget, compression: Compression) -> str:
@@ -23,30 +28,28 @@ def compute_build_key(planned: PlannedTarget, locked: LockedTarget, compression:
 
 
 def find_finished_image(folder: Path, key: str) -> Image | None:
-    """The image that an earlier build left in `folder` under the same key, if all its blobs are still there."""
+    """The image that an earlier build left in `folder` under the same key, if it is still there.
+
+    Index, manifest and config are hashed; of the layers, which may be gigabytes, it looks at the sizes.
+    """
+    noted = read_sealed(folder / BUILT)
+    if noted is None:
+        return None
     try:
-        record = json.loads((folder / "built.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        image = read_image(folder / "image")
+        return image if noted == _note(key, image) else None
+    except (ImageError, FileNotFoundError):
         return None
-    if record.get("key") != key:
-        return None
-    image = _image_from_json(record["image"])
-    digests = (image.digest, image.config_digest, *(layer.digest for layer in image.layers))
-    present = all((image.layout_path / "blobs" / digest.replace(":", "/")).is_file() for digest in digests)
-    return image if present else None
 
 
 def remember_image(folder: Path, key: str, image: Image) -> None:
     """Note that `image` was built under `key`."""
-    write_value({"key": key, "image": image}, folder / "built.json")
+    write_sealed(folder / BUILT, _note(key, image))
 
 
-def _image_from_json(record: dict[str, object]) -> Image:
-    layers = tuple(
-        Layer(**{**layer, "owners": tuple(layer["owners"])})
-        for layer in record["layers"]  # type: ignore[attr-defined]  # written by remember_image
-    )
-    return Image(**{**record, "layers": layers, "layout_path": Path(str(record["layout_path"]))})  # type: ignore[arg-type]
+def _note(key: str, image: Image) -> bytes:
+    index = hashlib.sha256((image.layout_path / "index.json").read_bytes()).hexdigest()
+    return dump({"key": key, "digest": image.digest, "index": index}).encode()
 
 
 def _strip_host_path(planned: PlannedTarget) -> dict[str, object]:

@@ -71,9 +71,21 @@ class Contents:
             raise IntegrityError(f"content {sha256} is gone from {self._path}", hint=hint, sha256=sha256) from fault
 
     def read_bytes(self, sha256: str) -> bytes:
-        """The bytes named `sha256`, all at once."""
+        """The bytes named `sha256`, all at once; IntegrityError where they are others."""
         with self.open(sha256) as file:
-            return file.read()
+            data = file.read()
+        self._require(sha256, hashlib.sha256(data))
+        return data
+
+    def check(self, sha256: str) -> None:
+        """Read a content to its end: before a program is given it that cannot know what it should be."""
+        with self.open(sha256) as file:
+            self._require(sha256, hashlib.file_digest(file, "sha256"))
+
+    def _require(self, sha256: str, found: hashlib._Hash) -> None:
+        if found.hexdigest() != sha256:
+            message = f"content {sha256} in {self._path} is damaged"
+            raise IntegrityError(message, hint="run the command again: it is unpacked anew", sha256=sha256)
 
     def discard(self, sha256: str) -> None:
         """Forget a content, e.g. one found to be damaged; unpacking the artifact again brings it back."""

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,11 @@ from typing import BinaryIO
 from rockiln.compress import Scheme, compress_blocks, cut_blocks
 from rockiln.console import Console
 from rockiln.contents import Contents
-from rockiln.disk import disk_faults_named, write_whole
+from rockiln.disk import disk_faults_named
 from rockiln.image import Layer
 from rockiln.layers import LayerPlan
 from rockiln.scratch import PARTIAL, Scratch
+from rockiln.sealed import read_sealed, write_sealed
 from rockiln.tar_stream import stream_tar
 
 MODE = 0o444
@@ -42,17 +43,25 @@ class LayerCache:
     def find(self, plan: LayerPlan, scheme: Scheme) -> Layer | None:
         """The layer that this plan gave earlier, if its blob is still there at its full size."""
         try:
-            record = json.loads(self._index_path(plan, scheme).read_text(encoding="utf-8"))
-            layer = Layer(title=plan.title, owners=plan.owners, media_type=scheme.media_type, **record)
+            body = read_sealed(self._index_path(plan, scheme)) or b"{}"
+            layer = Layer(title=plan.title, owners=plan.owners, media_type=scheme.media_type, **json.loads(body))
             return layer if self.blob_path(layer.digest).stat().st_size == layer.size_bytes else None
-        except (OSError, ValueError, TypeError):
+        except (OSError, TypeError):
             return None
+
+    def is_whole(self, layer: Layer) -> bool:
+        """Whether the blob's bytes are still those that were written: reads all of them."""
+        try:
+            with self.blob_path(layer.digest).open("rb") as file:
+                return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" == layer.digest
+        except OSError:
+            return False
 
     def remember(self, plan: LayerPlan, scheme: Scheme, layer: Layer) -> None:
         """Note which blob the plan gave."""
         names = ("digest", "diff_id", "size_bytes", "unpacked_bytes")
         record = {name: getattr(layer, name) for name in names}
-        write_whole(self._index_path(plan, scheme), json.dumps(record, indent=1).encode() + b"\n")
+        write_sealed(self._index_path(plan, scheme), json.dumps(record, indent=1).encode() + b"\n")
 
     @contextmanager
     def write_file(self) -> Iterator[tuple[BinaryIO, Callable[[Path], None]]]:
@@ -76,27 +85,27 @@ class LayerCache:
 def write_layers(
     plans: Sequence[LayerPlan], contents: Contents, cache: LayerCache, scheme: Scheme, jobs: int, console: Console
 ) -> tuple[Layer, ...]:
-    """Every plan's layer, from the cache or written now; as many at a time as `jobs` allows, the largest first."""
+    """Every plan's layer, from the cache and read again, or written now; `jobs` at a time, the largest first."""
     found = [cache.find(plan, scheme) for plan in plans]
-    missing = [number for number, layer in enumerate(found) if layer is None]
-    missing.sort(key=lambda number: -plans[number].unpacked_bytes)
+    numbers = sorted(range(len(plans)), key=lambda number: (bool(found[number]), -plans[number].unpacked_bytes))
     workers = min(max(jobs, 1), scheme.max_workers)
     writers = min(workers, 4)
-    total = sum(plans[number].archive_bytes for number in missing)
+    total = sum(plan.archive_bytes for plan, layer in zip(plans, found, strict=True) if layer is None)
     with (
         console.progress("layers", total, "bytes") as progress,
         ThreadPoolExecutor(workers, "compress") as pool,
         ThreadPoolExecutor(writers, "layer") as writing,
     ):
         work = _LayerWork(contents, cache, scheme, pool, window=-(-workers // writers) + 1, tell=progress.advance)
-        futures = {number: writing.submit(work.write, plans[number]) for number in missing}
+        futures = {number: writing.submit(work.make, plans[number], found[number]) for number in numbers}
         try:
-            written = {number: future.result() for number, future in futures.items()}
+            for future in as_completed(futures.values()):
+                future.result()
         except BaseException:
             work.is_stopped = True
             writing.shutdown(cancel_futures=True)
             raise
-    return tuple(layer or written[number] for number, layer in enumerate(found))
+    return tuple(futures[number].result() for number in range(len(plans)))
 
 
 class StoppedError(Exception):
@@ -113,6 +122,10 @@ class _LayerWork:
         self._contents, self._cache, self._scheme, self._pool = contents, cache, scheme, pool
         self._window, self._tell = window, tell
         self.is_stopped = False
+
+    def make(self, plan: LayerPlan, found: Layer | None) -> Layer:
+        """The layer that was found, if its bytes are what they were, or the same one written anew."""
+        return found if found and self._cache.is_whole(found) else self.write(plan)
 
     def write(self, plan: LayerPlan) -> Layer:
         """Write the blob and remember it."""

@@ -36,7 +36,7 @@ class BuildOptions:
     bundle_path: Path | None = None
     """Take artifacts from this bundle; no network."""
     verify: bool = False
-    """Read what the store holds, and replace what is damaged."""
+    """Read every byte that is kept of artifacts and layers, and replace what is damaged."""
 
 
 def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
@@ -46,18 +46,28 @@ def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOp
     locked = require(invocation.lock, planned, invocation.matrix)
     key = compute_build_key(planned, locked, options.compression)
     folder = invocation.folders.target_path(planned.id)
-    if finished := find_finished_image(folder, key):
+    if not options.verify and (finished := find_finished_image(folder, key)):
         invocation.console.say(f"{planned.id}: up to date")
         return finished
-    locked = fetch_target(planned, locked, invocation, options)
-    try:
-        image = _make_image(planned, locked, invocation, options)
-    except IntegrityError as fault:
-        _discard(fault, invocation)
-        locked = fetch_target(planned, locked, invocation, options)
-        image = _make_image(planned, locked, invocation, options)
+    locked, image = _fetch_and_make(planned, locked, invocation, options)
     remember_image(folder, compute_build_key(planned, locked, options.compression), image)
     return image
+
+
+def _fetch_and_make(
+    planned: PlannedTarget, locked: LockedTarget, invocation: Invocation, options: BuildOptions
+) -> tuple[LockedTarget, Image]:
+    """What turns out to be damaged on the way is fetched and unpacked again, each file once."""
+    discarded: set[str] = set()
+    while True:
+        locked = fetch_target(planned, locked, invocation, options)
+        try:
+            return locked, _make_image(planned, locked, invocation, options)
+        except IntegrityError as fault:
+            if not fault.sha256 or fault.sha256 in discarded:
+                raise
+            discarded.add(fault.sha256)
+            _discard(fault, invocation)
 
 
 def fetch_target(
@@ -111,7 +121,7 @@ def _make_image(
     write_value(planned, folder / "plan.json")
     write_value(replace(slimmed, dropped=()), folder / "rootfs.json")
     write_value(slimmed.dropped, folder / "dropped.json")
-    write_value(layers, folder / "layers.json")
+    write_value(image.layers, folder / "layers.json")
     write_value(image, folder / "image.json")
     return image
 

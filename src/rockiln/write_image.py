@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import filecmp
 import hashlib
 import json
 import os
@@ -107,8 +108,8 @@ def _locked(layout_path: Path) -> Iterator[None]:
 
 
 def _place_blob(source: Path, path: Path) -> None:
-    """Link the blob, or copy it to another file system or owner."""
-    if path.exists() and path.stat().st_size == source.stat().st_size:
+    """Link the blob, or copy it to another file system or owner. An earlier copy stays only if it is whole."""
+    if path.exists() and (path.samefile(source) or filecmp.cmp(source, path, shallow=False)):
         return
     partial_path = path.with_name(f".{path.name}")
     partial_path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A process that is killed in mid work → what it leaves behind."""
+"""What kills and bad disks leave behind."""
 
 from __future__ import annotations
 
@@ -25,3 +25,15 @@ def leave_scratch(parent: Path) -> Path:
     left_path = Path(done.stdout.strip()) / "half"
     assert left_path.is_file(), done.stderr
     return left_path
+
+
+def flip_byte(path: Path, place: int | None = None) -> None:
+    """Change one bit, in the middle if nothing is said; size, mode and hard links stay."""
+    mode = path.stat().st_mode
+    path.chmod(mode | 0o200)
+    with path.open("r+b") as file:
+        content = file.read()
+        place = len(content) // 2 if place is None else place
+        file.seek(place)
+        file.write(bytes([content[place] ^ 1]))
+    path.chmod(mode)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from leftovers import leave_scratch
+from leftovers import flip_byte, leave_scratch
 
 from rockiln.contents import HELD_BYTES, Contents
 from rockiln.errors import DiskError, IntegrityError
@@ -133,3 +133,14 @@ def test_full_disk_is_a_disk_error_and_leaves_nothing(contents: Contents) -> Non
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert files_below(contents.path) == before
+
+
+def test_changed_content_is_named_when_read_or_checked(contents: Contents) -> None:
+    sha256, _ = contents.put_bytes(b"whole")
+    contents.check(sha256)
+    flip_byte(contents.path_of(sha256))
+    with pytest.raises(IntegrityError, match=f"{sha256}.*damaged") as read:
+        contents.read_bytes(sha256)
+    with pytest.raises(IntegrityError, match=f"{sha256}.*damaged") as checked:
+        contents.check(sha256)
+    assert read.value.sha256 == checked.value.sha256 == sha256

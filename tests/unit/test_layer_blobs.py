@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from imaging import Item, make_rootfs
-from leftovers import leave_scratch
+from leftovers import flip_byte, leave_scratch
 
 from rockiln.compress import choose_scheme
 from rockiln.console import Console
@@ -103,21 +103,22 @@ def test_one_changed_file_writes_one_layer(
     assert before.items() <= after.items()
 
 
-@pytest.mark.parametrize("damage", ["truncated", "gone", "index"])
+@pytest.mark.parametrize("damage", ["truncated", "gone", "changed", "index", "changed index"])
 def test_layer_whose_blob_is_not_whole_is_written_again(
     damage: str, plans: tuple[LayerPlan, ...], contents: Contents, cache: LayerCache
 ) -> None:
     first = write(plans, contents, cache)
     path = cache.blob_path(first[0].digest)
-    if damage == "index":
+    if damage.endswith("index"):
         for index_path in (cache.path / "index").iterdir():
-            index_path.unlink()
-            index_path.write_text("{")
+            flip_byte(index_path) if damage.startswith("changed") else index_path.write_text("{")
+    elif damage == "changed":
+        flip_byte(path)
     else:
         path.unlink()
         path.write_bytes(b"") if damage == "truncated" else None
     assert write(plans, contents, cache) == first
-    assert path.stat().st_size == first[0].size_bytes
+    assert cache.is_whole(first[0])
 
 
 def test_other_compression_is_another_layer(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from imaging import Item, make_folders, make_locked, make_rootfs, make_wheel, plan_jax
+from leftovers import flip_byte
 
 from rockiln import write_image as writer
 from rockiln.console import Console
@@ -16,6 +17,7 @@ from rockiln.contents import Contents
 from rockiln.errors import DiskError, ImageError
 from rockiln.folders import Folders
 from rockiln.image import Compression, Image
+from rockiln.image_config import hash_of
 from rockiln.layers import split
 from rockiln.write_image import read_image, write_image
 
@@ -39,6 +41,10 @@ def build(folders: Folders, items: dict[str, Item] = ITEMS, compression: Compres
     return write_image(planned, locked, plans, contents, folders, compression, 2, Console(None))
 
 
+def refuse_links(*_: object) -> None:
+    raise OSError(18, "Invalid cross-device link")
+
+
 def blob_names(image: Image) -> set[str]:
     return {path.name for path in (image.layout_path / "blobs/sha256").iterdir()}
 
@@ -47,6 +53,17 @@ def test_image_can_be_read_back(folders: Folders) -> None:
     image = build(folders)
     assert image.layout_path == folders.target_path("jax-1.0-cpu-py3.11-debian-12") / "image"
     assert read_image(image.layout_path) == image
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_changed_blob_is_replaced(folders: Folders, monkeypatch: pytest.MonkeyPatch, linked: bool) -> None:
+    if not linked:
+        monkeypatch.setattr(os, "link", refuse_links)
+    image = build(folders)
+    path = image.layout_path / "blobs" / image.layers[0].digest.replace(":", "/")
+    flip_byte(path)
+    assert build(folders) == image
+    assert hash_of(path.read_bytes()) == image.layers[0].digest
 
 
 def test_layout_has_the_files_of_the_specification(folders: Folders) -> None:
@@ -72,10 +89,7 @@ def test_blobs_are_links_to_the_cache(folders: Folders) -> None:
 
 
 def test_blobs_are_copied_where_links_are_refused(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(18, "Invalid cross-device link")
-
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "link", refuse_links)
     image = build(folders)
     assert read_image(image.layout_path) == image
 

@@ -13,7 +13,7 @@ from rockiln.engines.protocol import Command
 from rockiln.errors import EngineError
 from rockiln.image import Image
 
-REBUILD_HINT = "the image on disk is damaged: rockiln build TARGET"
+REBUILD_HINT = "the image on disk is damaged: rockiln build --verify TARGET"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

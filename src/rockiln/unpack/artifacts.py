@@ -14,8 +14,8 @@ from packaging.version import Version
 from rockiln.artifact import Artifact
 from rockiln.console import Console, Progress
 from rockiln.contents import Contents
-from rockiln.disk import write_whole
 from rockiln.manifest import Unpacked, decode_unpacked, encode_unpacked
+from rockiln.sealed import read_sealed, write_sealed
 from rockiln.store import CHUNK_BYTES, Store, require_match
 
 UNPACKER_VERSION = 1
@@ -70,11 +70,8 @@ class _Unpacker:
 
     def read(self, artifact: Artifact) -> Unpacked | None:
         """The cached manifest: only if it is whole, and every content it names is there at full size."""
-        try:
-            digest, _, body = self._manifest_path(artifact).read_bytes().partition(b"\n")
-        except FileNotFoundError:
-            return None
-        if digest != _digest(body):
+        body = read_sealed(self._manifest_path(artifact))
+        if body is None:
             return None
         unpacked = decode_unpacked(body)
         holds = self.contents.holds
@@ -94,8 +91,7 @@ class _Unpacker:
         with file:
             _require_locked(artifact, file)
             unpacked = self._take_apart(artifact, file)
-        body = encode_unpacked(unpacked)
-        write_whole(self._manifest_path(artifact), _digest(body) + b"\n" + body)  # a damaged one is not believed
+        write_sealed(self._manifest_path(artifact), encode_unpacked(unpacked))
         return unpacked
 
     def _take_apart(self, artifact: Artifact, file: BinaryIO) -> Unpacked:
@@ -119,9 +115,5 @@ def _require_locked(artifact: Artifact, file: BinaryIO) -> None:
         digest.update(chunk)
         size_bytes += len(chunk)
     require_match(artifact, (digest.hexdigest(), size_bytes), file.name)
-
-
-def _digest(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode("ascii")
 
 

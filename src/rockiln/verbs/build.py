@@ -11,9 +11,12 @@ from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """TARGET..., --compression, --bundle, --relock-gone, --smoke, --engine, --jobs, --json."""
+    """TARGET..., --compression, --bundle, --relock-gone, --verify, --smoke, --engine, --jobs, --json."""
     add_targets(parser)
     add_build_options(parser)
+    parser.add_argument(
+        "--verify", action="store_true", help="read all artifacts and layers that are kept, and replace damaged ones"
+    )
     parser.add_argument("--smoke", action="store_true", help="run the image's checks when it is built")
     add_engine(parser)
     add_jobs(parser)
@@ -26,7 +29,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.verbs.smoke import smoke_target
 
     options = BuildOptions(
-        compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle
+        compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify
     )  # fmt: skip
     images, lines, fault = [], [], None
     for planned in invocation.select(tuple(args.targets)):

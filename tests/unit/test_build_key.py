@@ -1,0 +1,80 @@
+"""The note of what was built last: believed only with the image that it is about, whole."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from imaging import make_folders, make_locked, make_rootfs, make_wheel, plan_jax
+from leftovers import flip_byte
+
+from rockiln.build_key import BUILT, compute_build_key, find_finished_image, remember_image
+from rockiln.console import Console
+from rockiln.contents import Contents
+from rockiln.image import Image
+from rockiln.layers import split
+from rockiln.write_image import write_image
+
+PLANNED = plan_jax()
+LOCKED = make_locked(PLANNED, make_wheel("jax", "0.6.2"))
+KEY = compute_build_key(PLANNED, LOCKED, "gzip")
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Image:
+    """An image that was built under KEY."""
+    folders = make_folders(tmp_path)
+    contents = Contents(folders.contents_path)
+    plans = split(make_rootfs(contents, {"opt/venv/jax": ("wheel:jax", b"jax" * 1000)}), 40)
+    made = write_image(PLANNED, LOCKED, plans, contents, folders, "gzip", 2, Console(None))
+    remember_image(made.layout_path.parent, KEY, made)
+    return made
+
+
+def test_same_key_finds_the_image(image: Image) -> None:
+    assert find_finished_image(image.layout_path.parent, KEY) == image
+
+
+def test_other_key_finds_nothing(image: Image) -> None:
+    assert find_finished_image(image.layout_path.parent, KEY[::-1]) is None
+
+
+def test_folder_may_be_moved(image: Image, tmp_path: Path) -> None:
+    moved_path = image.layout_path.parent.rename(tmp_path / "moved")
+    assert find_finished_image(moved_path, KEY) == replace(image, layout_path=moved_path / "image")
+
+
+@pytest.mark.parametrize("name", [BUILT, "image/index.json", "manifest", "config"])
+def test_changed_file_is_noticed(image: Image, name: str) -> None:
+    digests = {"manifest": image.digest, "config": image.config_digest}
+    blob = f"image/blobs/{digests.get(name, '').replace(':', '/')}"
+    flip_byte(image.layout_path.parent / (blob if name in digests else name), 60)
+    assert find_finished_image(image.layout_path.parent, KEY) is None
+
+
+def test_image_that_is_gone_or_cut_is_noticed(image: Image) -> None:
+    layer_path = image.layout_path / "blobs" / image.layers[0].digest.replace(":", "/")
+    layer_path.chmod(0o644)
+    layer_path.write_bytes(layer_path.read_bytes()[:-1])
+    assert find_finished_image(image.layout_path.parent, KEY) is None
+    shutil.rmtree(image.layout_path)
+    assert find_finished_image(image.layout_path.parent, KEY) is None
+
+
+def test_compression_plan_and_lock_are_in_the_key() -> None:
+    other = replace(LOCKED, artifacts=(make_wheel("jax", "0.6.3"),))
+    recipe = replace(PLANNED.recipe, workdir="/elsewhere")
+    keys = {
+        KEY,
+        compute_build_key(PLANNED, LOCKED, "zstd"),
+        compute_build_key(PLANNED, other, "gzip"),
+        compute_build_key(replace(PLANNED, recipe=recipe), LOCKED, "gzip"),
+    }
+    assert len(keys) == 4
+
+
+def test_folder_of_the_recipe_is_not_in_the_key() -> None:
+    moved = replace(PLANNED, recipe=replace(PLANNED.recipe, path=Path("/elsewhere/image.toml")))
+    assert compute_build_key(moved, LOCKED, "gzip") == KEY
