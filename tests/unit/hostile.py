@@ -147,5 +147,5 @@ def wheel_artifact(data: bytes, file: str = "small-1.0-py3-none-any.whl") -> Art
 
 
 def files_below(path: Path) -> list[Path]:
-    """Every file, however deep."""
-    return sorted(found for found in path.rglob("*") if not found.is_dir())
+    """Every file, however deep, but for the locks of scratch folders that are in use."""
+    return sorted(found for found in path.rglob("*") if not found.is_dir() and found.suffix != ".lock")
