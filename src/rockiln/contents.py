@@ -11,8 +11,9 @@ import itertools
 import os
 import threading
 from collections.abc import Iterable
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from rockiln.disk import disk_faults_named
 from rockiln.errors import IntegrityError
@@ -62,7 +63,7 @@ class Contents:
         except OSError:
             return False
 
-    def open(self, sha256: str) -> BinaryIO:
+    def open(self, sha256: str) -> BufferedReader:
         """The bytes named `sha256`, as a file to read."""
         try:
             return self.path_of(sha256).open("rb")
