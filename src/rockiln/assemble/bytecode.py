@@ -134,34 +134,33 @@ def _compile(tree: Tree, batches: Sequence[Batch], workshop: Workshop, jobs: int
                 shutil.copyfile(script_path, out_path / SCRIPT)
         python = f"/usr/bin/python{batches[0].python}"
         workshop.run((python, "-I", "-S", "-B", f"/{OUT}/{SCRIPT}", f"/{OUT}", str(jobs)), out_path)
-        for names in lists:
-            yield dict(row for name in names for row in _take(tree, out_path, name))
+        for parts in lists:
+            yield dict(row for name, modules in parts.items() for row in _take(tree, out_path / f"{name}.out", modules))
 
 
-def _write_lists(tree: Tree, batch: Batch, stem: str, out_path: Path) -> list[str]:
-    """The lists of one batch; where they are cut depends on the artifact alone."""
-    lists: list[list[str]] = [[]]
+def _write_lists(tree: Tree, batch: Batch, stem: str, out_path: Path) -> Mapping[str, Sequence[Entry]]:
+    """The lists of one batch by name; where they are cut depends on the artifact alone."""
+    lists: list[list[Entry]] = [[]]
     size_bytes = 0
     for module in batch.modules:
+        tree.contents.check(module.sha256)
         if size_bytes > LIST_BYTES:
             lists.append([])
             size_bytes = 0
-        tree.contents.check(module.sha256)
-        lists[-1].append(f"/{CONTENTS}/{module.sha256[:2]}/{module.sha256}\t/{module.path}\n")
+        lists[-1].append(module)
         size_bytes += module.size_bytes
-    names = [f"{stem}-{index:04d}" for index in range(len(lists))]
-    for name, lines in zip(names, lists, strict=True):
+    named = {f"{stem}-{index:04d}": modules for index, modules in enumerate(lists)}
+    for name, modules in named.items():
+        lines = (f"/{CONTENTS}/{module.sha256[:2]}/{module.sha256}\t/{module.path}\n" for module in modules)
         (out_path / f"{name}.todo").write_text("".join(lines), encoding="utf-8", errors="surrogateescape")
-    return names
+    return named
 
 
-def _take(tree: Tree, out_path: Path, name: str) -> Iterator[tuple[str, tuple[str, int]]]:
-    todo = (out_path / f"{name}.todo").read_text(encoding="utf-8", errors="surrogateescape")
-    with (out_path / f"{name}.out").open("rb") as out:
-        for line in todo.splitlines():
-            path = line.rpartition("\t")[2].removeprefix("/")
+def _take(tree: Tree, path: Path, modules: Sequence[Entry]) -> Iterator[tuple[str, tuple[str, int]]]:
+    with path.open("rb") as out:
+        for module in modules:
             size_bytes = int.from_bytes(out.read(8), "little")
-            yield path, tree.contents.put_bytes(out.read(size_bytes)) if size_bytes else ("", 0)
+            yield module.path, tree.contents.put_bytes(out.read(size_bytes)) if size_bytes else ("", 0)
 
 
 def _entries(batch: Batch, answer: Answer) -> Iterator[Entry]:

@@ -54,7 +54,7 @@ def info_name(control: str) -> str:
 def _status(tree: Tree, facts: DebFacts) -> str:
     fields = read_fields(facts.control)
     fields["Status"] = "install ok installed"
-    conffiles = [line for line in facts.control_files.get("conffiles", "").splitlines() if line.startswith("/")]
+    conffiles = [line for line in facts.control_files.get("conffiles", "").split("\n") if line.startswith("/")]
     if conffiles:
         fields["Conffiles"] = "".join(f"\n {path} {_md5(tree, path)}" for path in conffiles)
     return write_fields(fields)
@@ -109,7 +109,7 @@ def _triggers(debs: Iterable[DebFacts]) -> dict[str, str]:
     """Who waits for which trigger: File for paths, one file for each name."""
     files: dict[str, str] = {"File": "", "Unincorp": ""}
     for facts in debs:
-        for line in facts.control_files.get("triggers", "").splitlines():
+        for line in facts.control_files.get("triggers", "").split("\n"):
             words = line.partition("#")[0].split()
             if len(words) != 2 or not words[0].startswith("interest"):
                 continue

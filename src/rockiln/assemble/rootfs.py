@@ -47,6 +47,8 @@ def assemble(  # noqa: PLR0913, PLR0917 - each is the value of another stage
     python = str(planned.target.python)
     unpacked = apply_edits(unpacked, planned.recipe.edits, contents)
     applied, findings = review_scripts(unpacked, read_effects())
+    for finding in findings:
+        console.warn(f"{finding.owner}: {finding.message}")
     merged = merge(unpacked, list_diversions(applied))
     tree = add_generated(Tree(entries=merged.entries, contents=contents), generated)
     tree = apply_known_effects(tree, applied, planned)

@@ -44,7 +44,7 @@ def strip_script(text: str, version: str) -> str:
     """
     kept: list[str] = []
     skipping = False
-    for line in text.splitlines():
+    for line in text.split("\n"):
         begin = _BEGIN.match(line)
         skipping = skipping or (begin is not None and begin[1] in HARMLESS)
         if not skipping and line.strip():
