@@ -62,14 +62,18 @@ def _zstd() -> Scheme:
 
 def cut_blocks(chunks: Iterable[bytes], block_bytes: int) -> Iterator[bytes]:
     """The same bytes in blocks of exactly `block_bytes`; the last one may be shorter."""
-    held = bytearray()
+    held: list[bytes] = []
+    missing = block_bytes
     for chunk in chunks:
-        held += chunk
-        while len(held) >= block_bytes:
-            yield bytes(memoryview(held)[:block_bytes])
-            del held[:block_bytes]
+        rest = chunk
+        while len(rest) >= missing:
+            yield b"".join((*held, rest[:missing]))
+            held, missing, rest = [], block_bytes, rest[missing:]
+        if rest:
+            held.append(rest)
+            missing -= len(rest)
     if held:
-        yield bytes(held)
+        yield b"".join(held)
 
 
 def compress_blocks(blocks: Iterable[bytes], scheme: Scheme, pool: Executor, window: int) -> Iterator[bytes]:
