@@ -1,0 +1,98 @@
+"""One file + the archs to keep → FileResult: slimmed and verified, unchanged, or refused with the reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from rockiln.fatbin.bundle import Entry
+from rockiln.fatbin.byte_source import ByteSource
+from rockiln.fatbin.compressed import make_spool
+from rockiln.fatbin.cut import Cut, plan_cut
+from rockiln.fatbin.entry_ids import GENERICS, is_host, target_of
+from rockiln.fatbin.refusal import RefusedError, require
+from rockiln.fatbin.verify.files import verify_files
+from rockiln.fatbin.write_cut import finish, open_partial, write_cut
+
+Outcome = Literal["slimmed", "unchanged", "refused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResult:
+    """What became of one file with device code."""
+
+    path: Path
+    outcome: Outcome
+    before_bytes: int
+    after_bytes: int
+    kept: Mapping[str, int] = field(default_factory=dict)
+    """Target → bytes of code, unpacked. A target may be `gfx90a:xnack+` or `gfx11-generic`."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    """Archs that were asked for and that the file never held code for, generic code included."""
+    reason: str = ""
+
+
+def slim_file(path: Path, output_path: Path, archs: AbstractSet[str], *, dry_run: bool = False) -> FileResult | None:
+    """Write the smaller file to `output_path`, which may be `path`; None for a file without device code.
+
+    Where nothing is to do or the file is refused, nothing is written.
+    """
+    with path.open("rb") as file, make_spool() as spool:
+        size_bytes = os.fstat(file.fileno()).st_size
+        try:
+            cut = plan_cut(ByteSource(file.fileno()), archs, spool)
+            if cut is None:
+                return None
+            if cut.pieces and not dry_run:
+                _write_verified(cut, file, output_path, archs)
+        except RefusedError as fault:
+            return FileResult(
+                path=path, outcome="refused", before_bytes=size_bytes, after_bytes=size_bytes, reason=fault.reason
+            )
+        return _describe(path, cut, archs)
+
+
+def _write_verified(cut: Cut, file: BinaryIO, output_path: Path, archs: AbstractSet[str]) -> None:
+    before = os.fstat(file.fileno())
+    with open_partial(output_path) as output:
+        write_cut(cut, output.fileno())
+        verification = verify_files(file.fileno(), output.fileno(), archs)
+        require(not verification.faults, f"the cut did not verify: {'; '.join(verification.faults[:3])}")
+        after = os.fstat(file.fileno())
+        is_same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
+        require(is_same, "the file changed while it was read")
+        finish(output, output_path, file.fileno())
+
+
+def _describe(path: Path, cut: Cut, archs: AbstractSet[str]) -> FileResult:
+    kept = _sum_by_target(entry for bundle in cut.bundles for entry in bundle.kept)
+    dropped = _sum_by_target(entry for bundle in cut.bundles for entry in bundle.dropped)
+    return FileResult(
+        path=path,
+        outcome="slimmed" if cut.pieces else "unchanged",
+        before_bytes=cut.before_bytes,
+        after_bytes=cut.after_bytes,
+        kept=kept,
+        dropped=dropped if cut.pieces else {},
+        missing=tuple(sorted(arch for arch in archs if not _is_served(arch, kept))),
+        reason="" if cut.pieces or not dropped else "no whole page would be freed",
+    )
+
+
+def _sum_by_target(entries: Iterable[Entry]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for entry in entries:
+        if not is_host(entry.id):
+            target = target_of(entry.id) or entry.id
+            sums[target] = sums.get(target, 0) + entry.size_bytes
+    return dict(sorted(sums.items()))
+
+
+def _is_served(arch: str, kept: Iterable[str]) -> bool:
+    processors = {target.partition(":")[0] for target in kept}
+    return any(arch == processor or arch in GENERICS.get(processor, ()) for processor in processors)
