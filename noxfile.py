@@ -57,7 +57,7 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """All tests that this machine can run; what it lacks (Docker, user namespaces, archives) is skipped, and said."""
     install_rockiln(session, "test")
-    session.run("pytest", *(session.posargs or ("-n", "2")))
+    session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "loadfile")))
 
 
 @nox.session
