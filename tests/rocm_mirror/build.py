@@ -20,7 +20,7 @@ from wheel_files import write_wheels
 NOTHING_FITS = 3
 """Exit code: this machine lacks a tool or a package; stderr says which."""
 
-ROCM_SUITES = (Suite(name="noble", origin="repo.radeon.com", components=("main",)),)
+ROCM_SUITES = (Suite(name="noble", origin="ROCm", components=("main",)),)
 UBUNTU_SUITES = tuple(
     Suite(name=name, origin="Ubuntu", components=("main", "universe"), version="24.04")
     for name in ("noble", "noble-updates", "noble-security")
