@@ -43,7 +43,7 @@ def add_system_groups(accounts: Accounts, names: Iterable[str]) -> Accounts:
     for name in sorted(set(names) - accounts.group_ids.keys()):
         used = {int(group[2]) for group in groups}
         free = next(number for number in range(FIRST_SYSTEM_ID, 1000) if number not in used)
-        groups.append((name, "*", str(free), ""))
+        groups.append((name, "!", str(free), ""))
     return Accounts(users=accounts.users, groups=tuple(groups))
 
 

@@ -38,8 +38,8 @@ def add_loader_cache(tree: Tree, workshop: Workshop, cache_path: Path) -> Tree:
 def _question(tree: Tree, program: str) -> Iterator[str]:
     yield tree.entries[program].sha256
     for path in sorted(tree.entries):
-        if _LOADED.fullmatch(path):
-            entry = tree.entries[path]
+        entry = tree.entries[path]
+        if _LOADED.fullmatch(path) or (entry.kind == "symlink" and not path.startswith("opt/venv/")):
             yield f"{path} {entry.kind} {entry.sha256} {entry.link}"
 
 

@@ -53,6 +53,7 @@ def assemble(  # noqa: PLR0913, PLR0917 - each is the value of another stage
     tree = add_generated(Tree(entries=merged.entries, contents=contents), generated)
     tree = apply_known_effects(tree, applied, planned)
     tree = add_venv(tree, unpacked, python)
+    tree = Tree(entries=complete(tree.entries), contents=contents)
     with open_workshop(tree, sandbox, cache_path) as workshop:
         if _applies(applied, "certificates"):
             tree = add_certificates(tree, workshop, cache_path)

@@ -112,4 +112,8 @@ def complete(entries: Mapping[str, Entry]) -> dict[str, Entry]:
         while folder and folder not in whole:
             whole[folder] = make_directory(folder, entries[path].owner)
             folder = folder.rpartition("/")[0]
+        if folder and whole[folder].kind != "directory":
+            above, below = whole[folder], entries[path]
+            message = f"{below.owner} puts {path} below {folder}, which is a {above.kind} of {above.owner}"
+            raise AssembleError(message, hint="choose the path that the link leads to, or leave one of the two out")
     return dict(sorted(whole.items()))

@@ -26,10 +26,9 @@ from rockiln.scratch import Scratch
 NEEDED = re.compile(
     r"(?!opt/venv/)(?:.*\.so(?:\.[^/]*)?"
     r"|usr/lib/python3[^/]*/.*|usr/bin/python3[^/]*|usr/s?bin/ldconfig[^/]*|etc/ld\.so\.conf.*"
-    r"|usr/bin/openssl|etc/ssl/.*|usr/lib/ssl/.*|usr/share/ca-certificates/.*|usr/local/share/ca-certificates/.*"
-    r"|bin|sbin|lib|lib32|lib64|libx32)"
+    r"|usr/bin/openssl|etc/ssl/.*|usr/lib/ssl/.*|usr/share/ca-certificates/.*|usr/local/share/ca-certificates/.*)"
 )
-"""Libraries, the interpreter with its standard library, ldconfig and openssl."""
+"""Libraries, the interpreter with its standard library, ldconfig and openssl. Symlinks are all copied."""
 
 OUT = "run/rockiln/out"
 CONTENTS = "run/rockiln/contents"
@@ -86,7 +85,7 @@ class Workshop:
             (root / folder).mkdir(parents=True, exist_ok=True)
         made: set[str] = set()
         for path, entry in self._tree.entries.items():
-            if entry.kind == "directory" or not NEEDED.fullmatch(path):
+            if entry.kind == "directory" or (entry.kind != "symlink" and not NEEDED.fullmatch(path)):
                 continue
             folder = f"{root}/{path.rpartition('/')[0]}"
             if folder not in made:

@@ -97,3 +97,12 @@ def test_table_names_no_absolute_path_and_no_unknown_part() -> None:
     assert [place.path for effect in effects for place in effect.places if place.path.startswith("/")] == []
     known = {"shadow", "shells", "pam", "certificates", "apt-sources"}
     assert {part for effect in effects for part in effect.apply} == known
+
+
+SCRIPTS = sorted((Path(__file__).parents[2] / "rocm_mirror" / "scripts").glob("*.p*inst"))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_of_the_rocm_mirror_are_known(path: Path) -> None:
+    known = [effect.reviewed for effect in read_effects() if effect.package == path.stem]
+    assert hash_script(path.read_text(), "") in frozenset().union(*known)

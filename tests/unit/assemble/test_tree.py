@@ -62,5 +62,11 @@ def test_missing_folders_belong_to_what_they_hold() -> None:
     assert entries["b"].mode == 0o755
 
 
+def test_path_below_a_link_names_both_owners() -> None:
+    entries = {"a": make_symlink("a", "/etc", "deb:x"), "a/b": make_directory("a/b", "deb:y")}
+    with pytest.raises(AssembleError, match="deb:y puts a/b below a, which is a symlink of deb:x"):
+        complete(entries)
+
+
 def test_below_is_sorted_and_complete(tree: Tree) -> None:
     assert tree.below("usr/bin") == ("usr/bin/awk", "usr/bin/hard", "usr/bin/mawk")

@@ -63,7 +63,8 @@ def test_nothing_but_the_out_folder_can_be_written(tmp_path: Path) -> None:
 def make_libraries(tmp_path: Path) -> Tree:
     items = take_program("ldconfig") | take_program("openssl")
     library = next(data for path, data in items.items() if "libcrypto" in path)
-    items |= {"usr/lib/libnolink.so.9.9": library, "opt/rocm/lib/libamd.so": library}
+    items |= {"usr/lib/libnolink.so.9.9": library, "opt/rocm-7.0.2/lib/libamd.so": library}
+    items |= {"opt/rocm": "-> /etc/alternatives/rocm", "etc/alternatives/rocm": "-> /opt/rocm-7.0.2"}
     items |= {"etc/ld.so.conf": b"include /etc/ld.so.conf.d/*.conf\n", "etc/ld.so.conf.d/rocm.conf": b"/opt/rocm/lib\n"}
     return make_tree(Contents(tmp_path / "contents"), items)
 
