@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rockiln.assemble.tree import Tree, make_directory, make_file, make_symlink
+from rockiln.errors import AssembleError
 from rockiln.manifest import Entry, Unpacked
 
 VENV = "opt/venv"
@@ -14,9 +15,10 @@ SCRIPTS = {"activate": "common", "activate.csh": "posix", "activate.fish": "posi
 
 
 def add_venv(tree: Tree, unpacked: Sequence[Unpacked], python: str) -> Tree:
-    """Links to the interpreter, pyvenv.cfg and the activate scripts; nothing where the image has no such Python."""
+    """Links to the interpreter, pyvenv.cfg and the activate scripts; nothing where the image has no Python at all."""
     program = f"usr/bin/python{python}"
     if program not in tree.entries:
+        _refuse_wheels(unpacked, program)
         return tree
     site = f"{VENV}/lib/python{python}/site-packages"
     entries = [make_directory(path, OWNER) for path in (VENV, f"{VENV}/bin", f"{VENV}/include", f"{VENV}/lib", site)]
@@ -28,6 +30,13 @@ def add_venv(tree: Tree, unpacked: Sequence[Unpacked], python: str) -> Tree:
         make_file(tree.contents, f"{VENV}/pyvenv.cfg", _settings(unpacked, python).encode(), OWNER),
     ]
     return tree.adding([*entries, *_scripts(tree, python)])
+
+
+def _refuse_wheels(unpacked: Sequence[Unpacked], program: str) -> None:
+    wheels = [one.artifact.owner for one in unpacked if one.wheel]
+    if wheels:
+        message = f"{program} is missing, but {wheels[0]} was locked for it"
+        raise AssembleError(message, hint="add the package that brings it to the recipe, or correct the row's `python`")
 
 
 def _settings(unpacked: Sequence[Unpacked], python: str) -> str:

@@ -6,11 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from small_debs import make_tree
 
+from rockiln.artifact import Artifact
 from rockiln.assemble.tree import Tree
 from rockiln.assemble.venv import add_venv
 from rockiln.contents import Contents
+from rockiln.errors import AssembleError
+from rockiln.manifest import Unpacked, WheelFacts
 
 ACTIVATE = b'VIRTUAL_ENV="__VENV_DIR__"\nPATH="$VIRTUAL_ENV/__VENV_BIN_NAME__:$PATH"\nPS1="(__VENV_PROMPT__) "\n'
 
@@ -46,3 +50,14 @@ def test_settings_have_the_keys_of_a_real_venv(tmp_path: Path) -> None:
 def test_image_without_that_python_has_no_venv(tmp_path: Path) -> None:
     tree = make_system(tmp_path)
     assert add_venv(tree, [], "3.12") is tree
+
+
+def test_wheel_without_its_python_is_refused(tmp_path: Path) -> None:
+    artifact = Artifact(
+        kind="wheel", name="tiny", version="1.0", architecture="any", source="wheels", path="tiny.whl", sha256="0" * 64,
+        size_bytes=1,
+    )  # fmt: skip
+    facts = WheelFacts(dist_info="x", requires_dist=(), requires_python="", root_is_purelib=True, modules=())
+    wheel = Unpacked(artifact=artifact, entries=(), wheel=facts)
+    with pytest.raises(AssembleError, match=r"usr/bin/python3\.12 is missing, but wheel:tiny was locked for it"):
+        add_venv(make_system(tmp_path), [wheel], "3.12")
