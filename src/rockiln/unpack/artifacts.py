@@ -115,5 +115,3 @@ def _require_locked(artifact: Artifact, file: BinaryIO) -> None:
         digest.update(chunk)
         size_bytes += len(chunk)
     require_match(artifact, (digest.hexdigest(), size_bytes), file.name)
-
-

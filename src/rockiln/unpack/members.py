@@ -24,9 +24,8 @@ DEEPEST = 256
 def refuse(artifact: Artifact, member: str, reason: str) -> NoReturn:
     """Stop, naming artifact and member. The name is escaped: it comes from the archive."""
     shown = member if len(member) <= 200 else f"{member[:200]}…"
-    hint = (
-        f"{artifact.name} {artifact.version} from source {artifact.source!r} is damaged or hostile; it is not unpacked"
-    )
+    wanted = f"{artifact.name} {artifact.version} from source {artifact.source!r}"
+    hint = f"these are the locked bytes of {wanted}: lock another version, and tell whoever made this one"
     raise UnpackError(f"{artifact.file}: member {shown!a}: {reason}", hint=hint)
 
 
