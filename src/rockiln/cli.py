@@ -74,7 +74,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _answer(args: argparse.Namespace) -> int:
     verb = next(verb for verb in VERBS if verb.name == args.verb)
-    answer = verb.answer(args, _make_invocation(args, os.environ))
+    project_path = _find_project(args.project) if verb.needs_project else (args.project or Path.cwd()).absolute()
+    answer = verb.answer(args, _make_invocation(args, project_path, os.environ))
     as_json = getattr(args, "json", False)
     print(dump(answer.value).rstrip("\n") if as_json else answer.text, flush=True)
     return _report(answer.fault) if answer.fault else 0
@@ -97,8 +98,7 @@ def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _make_invocation(args: argparse.Namespace, environ: Mapping[str, str]) -> Invocation:
-    project_path = _find_project(args.project)
+def _make_invocation(args: argparse.Namespace, project_path: Path, environ: Mapping[str, str]) -> Invocation:
     folders = Folders(
         project_path=project_path,
         cache_path=_choose_cache(args.cache, environ),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rockiln.invocation import Invocation
-from rockiln.verbs import build, bundle, fetch, load, lock, matrix, plan, show, smoke, why
+from rockiln.verbs import build, bundle, fetch, load, lock, matrix, plan, show, slim, smoke, why
 from rockiln.verbs.answer import Answer
 
 
@@ -19,14 +19,17 @@ class Verb:
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     answer: Callable[[argparse.Namespace, Invocation], Answer]
+    needs_project: bool = True
+    """Without it, the verb works where no matrix.toml is."""
 
 
-def _verb(name: str, help_text: str, module: object) -> Verb:
+def _verb(name: str, help_text: str, module: object, *, needs_project: bool = True) -> Verb:
     return Verb(
         name=name,
         help=help_text,
         add_arguments=module.add_arguments,  # type: ignore[attr-defined]  # each verb module has both
         answer=module.answer,  # type: ignore[attr-defined]
+        needs_project=needs_project,
     )
 
 
@@ -36,6 +39,7 @@ VERBS = (
     _verb("fetch", "download what the lock names into the store", fetch),
     _verb("bundle", "write one file with everything that the targets need, for building without a network", bundle),
     _verb("build", "make the targets' images as OCI layouts under build/", build),
+    _verb("slim", "take code for other GPUs out of any file or folder", slim, needs_project=False),
     _verb("smoke", "run the image's own checks inside the finished image", smoke),
     _verb("load", "put finished images into a Docker Engine", load),
     _verb("show", "print one stage's value of a target", show),

@@ -1,0 +1,91 @@
+"""rockiln slim: a file or folder anywhere → the same without code for other GPUs, in place or as a copy."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rockiln.archs import LLVM_TARGETS
+from rockiln.errors import UsageError
+from rockiln.invocation import Invocation
+from rockiln.tables import suggest
+from rockiln.verbs.answer import Answer, format_bytes, tabulate
+from rockiln.verbs.arguments import add_jobs, add_json
+
+if TYPE_CHECKING:
+    from rockiln.fatbin.slim_file import FileResult
+    from rockiln.fatbin.slim_tree import SlimReport
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """PATH, --archs, --output, --dry-run, --jobs, --json."""
+    parser.add_argument("path", type=Path, metavar="PATH", help="a library, a site-packages, a rootfs, /opt/rocm, …")
+    parser.add_argument("--archs", required=True, metavar="ARCH,...", help="GPUs to keep code for, as gfx942,gfx950")
+    parser.add_argument("--output", type=Path, metavar="PATH", help="write a copy there (default: change PATH itself)")
+    parser.add_argument("--dry-run", action="store_true", help="change nothing, say what would change")
+    add_jobs(parser)
+    add_json(parser)
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """Slim everything at the path."""
+    from rockiln.fatbin.slim_tree import SlimOptions, slim_copy, slim_in_place
+
+    options = SlimOptions(archs=parse_archs(args.archs), jobs=invocation.jobs, is_dry_run=args.dry_run)
+    if args.output is None:
+        report = slim_in_place(args.path, options, invocation.console)
+    else:
+        report = slim_copy(args.path, args.output, options, invocation.console)
+    return Answer(text=describe(report), value=report)
+
+
+def parse_archs(text: str) -> frozenset[str]:
+    """Turn "gfx942,gfx950" into the set. Raises UsageError for a name that LLVM does not know."""
+    archs = frozenset(filter(None, (name.strip() for name in text.split(","))))
+    if not archs:
+        raise UsageError("--archs names no GPU", hint="for example --archs gfx942,gfx950")
+    for arch in sorted(archs - LLVM_TARGETS):
+        if ":" in arch:
+            hint = f"name {arch.partition(':')[0]}: code for each of its features is kept"
+            raise UsageError(f"--archs: {arch!r} has a feature suffix, and is no arch", hint=hint)
+        hint = "rocminfo prints the name of a GPU that is here"
+        raise UsageError(f"--archs: {arch!r} is no arch{suggest(arch, LLVM_TARGETS)}", hint=hint)
+    return archs
+
+
+def describe(report: SlimReport) -> str:
+    """A row a file, then the sum."""
+    if not report.files:
+        return f"{report.path}: none of {report.elf_files} ELF files holds device code; nothing was changed"
+    rows = [("file", "before", "after", "result"), *(_describe_row(one, report) for one in report.files)]
+    return "\n".join((tabulate(rows), "", *_describe_sum(report)))
+
+
+def _describe_row(one: FileResult, report: SlimReport) -> tuple[str, ...]:
+    base = report.output_path if one.path.is_relative_to(report.output_path) else report.path
+    name = one.path.name if one.path == base else str(one.path.relative_to(base))
+    return name, format_bytes(one.before_bytes), format_bytes(one.after_bytes), _describe_result(one)
+
+
+def _describe_result(one: FileResult) -> str:
+    if one.outcome == "refused":
+        return f"left alone: {one.reason}"
+    kept = f"keeps {', '.join(one.kept) or 'no code'}"
+    missing = f"; it never held {', '.join(one.missing)}" if one.missing else ""
+    reason = f" ({one.reason})" if one.reason else ""
+    return f"{'unchanged, ' if one.outcome == 'unchanged' else ''}{kept}{reason}{missing}"
+
+
+def _describe_sum(report: SlimReport) -> Iterable[str]:
+    before = sum(one.before_bytes for one in report.files)
+    after = sum(one.after_bytes for one in report.files)
+    changed = [one for one in report.files if one.outcome == "slimmed"]
+    verb = "would go" if report.is_dry_run else "went"
+    yield (
+        f"{len(changed)} of {len(report.files)} files with device code: {format_bytes(before)} → {format_bytes(after)},"
+        f" {format_bytes(before - after)} {verb}"
+    )
+    if report.corrected:
+        yield f"lists corrected: {', '.join(map(str, report.corrected))}"
