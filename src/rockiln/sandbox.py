@@ -1,6 +1,6 @@
 """Tree + Command → Completed: a command run in namespaces of its own, with nothing but the kernel.
 
-No daemon, no root, no program besides Python. enter_sandbox.py does the kernel's part.
+No daemon, no root, no program besides Python. The folder namespaces/ does the kernel's part.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from rockiln import enter_sandbox
 from rockiln.engines.protocol import Command, Completed
 from rockiln.errors import EngineError, UnavailableError
+from rockiln.namespaces.request import Request
 
 PROBE_TIMEOUT_S = 20.0
+ENTER = "import sys; sys.path.append(sys.argv[1]); from namespaces.enter import main; main(int(sys.argv[2]))"
+"""The program that enters the namespaces: without rockiln itself, whose imports would cost more than the start."""
 FORBIDDING_SYSCTLS = (
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),  # Ubuntu since 23.10
     ("kernel/unprivileged_userns_clone", "0", "1"),  # Debian before 11
@@ -85,7 +87,7 @@ class NamespaceSandbox:
         request = self._make_request(tree_path, command)
         read_end, write_end = os.pipe()
         with os.fdopen(read_end, "rb") as reports:
-            argv = [sys.executable, "-I", "-S", "-X", "utf8", enter_sandbox.__file__, str(write_end)]
+            argv = [sys.executable, "-I", "-S", "-X", "utf8", "-c", ENTER, str(Path(__file__).parent), str(write_end)]
             start_s = time.monotonic()
             try:
                 process = subprocess.Popen(
@@ -106,9 +108,9 @@ class NamespaceSandbox:
             duration_s=duration_s,
         )
 
-    def _make_request(self, tree_path: Path, command: Command) -> enter_sandbox.Request:
+    def _make_request(self, tree_path: Path, command: Command) -> Request:
         uid, gid = parse_user(command.user)
-        return enter_sandbox.Request(
+        return Request(
             parent_pid=os.getpid(),
             tree_path=os.path.realpath(tree_path),
             argv=list(command.argv),
@@ -116,7 +118,7 @@ class NamespaceSandbox:
             workdir=command.workdir or "/",
             uid=uid,
             gid=gid,
-            mounts=[[os.path.realpath(m.host_path), m.image_path, m.writable] for m in command.mounts],
+            mounts=[(os.path.realpath(m.host_path), m.image_path, m.writable) for m in command.mounts],
             read_only_root=command.read_only_root,
             copy_on_write=self.copy_on_write,
             writable_folders=list(self.writable_folders),

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rockiln.engines.protocol import Command, Mount
-from rockiln.enter_sandbox import place_in_root
 from rockiln.errors import EngineError
+from rockiln.namespaces.root import place_in_root
 from rockiln.sandbox import NamespaceSandbox, explain_refusal, parse_user
 from tiny_image import compile_probe
 

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src"
 FLOORS = (
     ("errors", "artifact", "folders", "console", "image", "archs", "source_tree"),
     ("disk", "scratch", "sealed", "jsonable", "names", "tables", "manifest", "locked"),
-    ("compress", "engines.protocol", "enter_sandbox", "run_check", "fatbin"),
+    ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
     ("rootfs", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox"),
     ("recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
     ("recipe", "exploration", "slim", "layers"),

@@ -16,9 +16,9 @@ from rockiln.engines.layer_files import extract_layer
 from rockiln.engines.layout import Start, read_start
 from rockiln.engines.protocol import Command, Completed, Loaded
 from rockiln.engines.trees import Tree, build_tree, read_tree
-from rockiln.enter_sandbox import place_in_root
 from rockiln.errors import EngineError
 from rockiln.image import Image
+from rockiln.namespaces.root import place_in_root
 from rockiln.sandbox import NamespaceSandbox, parse_user
 from rockiln.scratch import remove_folder
 
