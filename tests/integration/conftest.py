@@ -1,0 +1,33 @@
+"""The small project and what it gives undisturbed, once a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from small_project import DEVEL, SMALL, SmallProject, make_small_project
+
+
+@pytest.fixture(scope="session")
+def small_project(tmp_path_factory: pytest.TempPathFactory) -> SmallProject:
+    """Locked and fetched, never built: tests build copies of it."""
+    return make_small_project(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="session")
+def undisturbed(small_project: SmallProject, tmp_path_factory: pytest.TempPathFactory) -> SmallProject:
+    """A copy in which the first target was built, with nothing going wrong."""
+    project = small_project.copy_to(tmp_path_factory.mktemp("undisturbed"))
+    project.build()
+    return project
+
+
+@pytest.fixture(scope="session")
+def digest(undisturbed: SmallProject) -> str:
+    """Of the first target."""
+    return undisturbed.build(SMALL)
+
+
+@pytest.fixture(scope="session")
+def devel_digest(small_project: SmallProject, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of the second target."""
+    return small_project.copy_to(tmp_path_factory.mktemp("devel")).build(DEVEL)
