@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -141,10 +145,7 @@ def test_nothing_stays_behind_when_time_is_up(tree_path: Path) -> None:
     assert run(tree_path, "child", "", "out", "kept", "sleep", "1000", timeout_s=1) == "kept"
     assert time.monotonic() - start_s < 3
     assert Path("/proc/self/mountinfo").read_text() == mounts_before
-    deadline_s = time.monotonic() + 2
-    while find_processes(b"/probe\0child") and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-    assert find_processes(b"/probe\0child") == []
+    wait_until(lambda: not find_processes(b"/probe\0child\0\0out\0kept"))
 
 
 @pytest.mark.userns
@@ -154,6 +155,39 @@ def test_commands_may_run_at_the_same_time(tree_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         said = list(pool.map(lambda number: run(tree_path, "out", str(number)), range(8)))
     assert said == [str(number) for number in range(8)]
+
+
+RUN = (
+    "import sys; from pathlib import Path; from rockiln.sandbox import NamespaceSandbox; "
+    "from rockiln.engines.protocol import Command; "
+    "print(NamespaceSandbox().run(Path(sys.argv[1]), Command(argv=tuple(sys.argv[2:]), timeout_s=60)).stdout)"
+)
+
+
+@pytest.mark.userns
+def test_killed_caller_takes_the_command_along(tree_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", RUN, tree_path, "/probe", "child", "", "sleep", "999"]) as caller:
+        wait_until(lambda: len(find_processes(b"/probe\0child\0\0sleep\0999")) == 2)
+        caller.kill()
+    wait_until(lambda: not find_processes(b"/probe\0child\0\0sleep\0999"))
+
+
+@pytest.mark.userns
+@pytest.mark.skipif(not shutil.which("unshare"), reason="util-linux is not installed")
+def test_root_does_without_user_namespaces(tree_path: Path) -> None:
+    forbid = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
+    argv = ["unshare", "--map-root-user", "--user", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", forbid]
+    argv += ["sh", sys.executable, "-c", RUN, str(tree_path), "/probe", "id", "", "show", "/proc/1/cmdline"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("0:0\n")
+    assert "namespaces.enter" in said
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
 
 
 def find_processes(start: bytes) -> list[str]:
