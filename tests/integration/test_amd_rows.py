@@ -101,8 +101,8 @@ def test_loader_cache_names_every_rocm_library(built: FinishedImage) -> None:
     loader_cache = built.files["etc/ld.so.cache"]
     libraries = {path for path in built.links if re.fullmatch(r"opt/rocm-7\.0\.2/lib/lib[^/]+\.so\.\d+", path)}
     assert len(libraries) >= 20
-    for path in libraries:
-        assert f"/{path}\0".encode() in loader_cache, path
+    known = {built.resolve(path.decode()) for path in re.findall(rb"/opt/rocm[^\0]+(?=\0)", loader_cache)}
+    assert {built.resolve(path) for path in libraries} <= known
 
 
 def test_dpkg_status_lists_every_deb_with_its_version(built: FinishedImage, project: Project) -> None:
