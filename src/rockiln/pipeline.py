@@ -18,6 +18,7 @@ from rockiln.layers import split
 from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
 from rockiln.relock import relock_debs
+from rockiln.resolve.own_wheels import bring_own_wheels
 from rockiln.sandbox import NamespaceSandbox
 from rockiln.scratch import remove_abandoned
 from rockiln.slim import drop_paths
@@ -96,6 +97,10 @@ def fetch_target(
 def _fetch(locked: LockedTarget, store: Store, invocation: Invocation, options: BuildOptions) -> FetchReport:
     if options.bundle_path:
         return require_held(locked.artifacts, store)
+    bring_own_wheels(
+        locked.artifacts, invocation.matrix, store, invocation.folders.cache_path, invocation.environ,
+        invocation.console,
+    )  # fmt: skip
     return fetch_artifacts(
         locked.artifacts, invocation.matrix, store, invocation.environ, invocation.jobs, invocation.console,
         verify=options.verify,

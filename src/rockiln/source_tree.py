@@ -30,7 +30,7 @@ def hash_tree(path: Path) -> str:
 
 def find_distributions(project_path: Path) -> Mapping[str, Path]:
     """This repository's own distributions, name → folder: plugins/*/ and compat/, each with a pyproject.toml."""
-    found = {}
+    found: dict[str, Path] = {}
     for folder in [*sorted((project_path / "plugins").glob("*")), project_path / "compat"]:
         name = _distribution_name(folder / "pyproject.toml")
         if name:

@@ -17,6 +17,8 @@ from rockiln.artifact import Artifact
 from rockiln.console import Console
 from rockiln.disk import disk_faults_named
 from rockiln.errors import IntegrityError, ResolveError
+from rockiln.matrix import Matrix
+from rockiln.resolve.hosts import source_urls
 from rockiln.resolve.uv_folder import KEPT_VARIABLES
 from rockiln.resolve.wheel_directory import make_wheel_artifact
 from rockiln.resolve.wheel_tags import WheelPlatform, best_wheel, parse_wheel_name
@@ -87,6 +89,27 @@ class OwnBuilder:
                 repack(raw_path, made_path)
                 kept_path.mkdir(exist_ok=True)
                 return made_path.replace(kept_path / made_path.name)
+
+
+def bring_own_wheels(
+    artifacts: Iterable[Artifact], matrix: Matrix, store: Store, cache_path: Path, environ: Mapping[str, str],
+    console: Console,
+) -> None:  # fmt: skip
+    """Build the locked own wheels that the store does not hold. IntegrityError if the sources here are not those."""
+    missing = [artifact for artifact in artifacts if artifact.source == SOURCE and not store.holds(artifact)]
+    if not missing:
+        return
+    indexes = (source for source in matrix.sources.values() if source.kind == "wheel-index" and not source.packages)
+    builder = OwnBuilder(
+        project_path=matrix.path.parent,
+        cache_path=cache_path,
+        index_url=next((url for source in indexes for url in source_urls(source, matrix, environ)), ""),
+        store=store,
+        environ=environ,
+        console=console,
+    )
+    for artifact in missing:
+        builder.bring(artifact)
 
 
 def _run_backend(folder: Path, out_path: Path, index_url: str, environ: Mapping[str, str]) -> Path:

@@ -15,8 +15,9 @@ from packaging.version import Version
 
 from rockiln.console import Console
 from rockiln.errors import IntegrityError, ResolveError
+from rockiln.matrix import Matrix, Source
 from rockiln.resolve.host_index import find_index
-from rockiln.resolve.own_wheels import OwnBuilder, repack
+from rockiln.resolve.own_wheels import OwnBuilder, bring_own_wheels, repack
 from rockiln.resolve.wheel_tags import WheelPlatform
 from rockiln.store import Store
 
@@ -124,6 +125,16 @@ def test_locked_wheel_of_another_tree_is_refused(tmp_path: Path) -> None:
     shutil.rmtree(folder)
     with pytest.raises(IntegrityError, match="is not the one that is locked"):
         _builder(tmp_path, tmp_path / "cache").bring(artifact)
+
+
+def test_missing_own_wheels_are_built_before_a_fetch(tmp_path: Path) -> None:
+    folder = _write_demo(tmp_path / "project")
+    artifact = _builder(tmp_path / "project", tmp_path / "other").make_artifact(folder)
+    matrix_path = tmp_path / "project" / "matrix.toml"
+    matrix = Matrix(path=matrix_path, targets=(), sources={"wheels": Source(name="wheels", kind="wheel-index")}, mirrors={})
+    store = Store(tmp_path / "cache" / "store")
+    bring_own_wheels((artifact,), matrix, store, tmp_path / "cache", os.environ, Console(None))
+    assert store.holds(artifact)
 
 
 def test_unknown_distribution_is_named_with_those_there_are(tmp_path: Path) -> None:
