@@ -75,6 +75,13 @@ def integration(session: nox.Session) -> None:
 
 
 @nox.session
+def nightly(session: nox.Session) -> None:
+    """The tests that CI leaves out: Debian's ROCm row from moving suites (2 GB of packages, 20 GB of disk)."""
+    install_rockiln(session, "test")
+    session.run("pytest", *(session.posargs or ("tests/integration",)), env={"ROCKILN_NIGHTLY": "1"})
+
+
+@nox.session
 @nox.parametrize("target", TARGETS)
 def image(session: nox.Session, target: str) -> None:
     """Build one image from the lock and smoke it. `nox -s "image(TARGET)" -- --compression zstd` passes options on."""
