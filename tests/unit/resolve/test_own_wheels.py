@@ -130,8 +130,8 @@ def test_locked_wheel_of_another_tree_is_refused(tmp_path: Path) -> None:
 def test_missing_own_wheels_are_built_before_a_fetch(tmp_path: Path) -> None:
     folder = _write_demo(tmp_path / "project")
     artifact = _builder(tmp_path / "project", tmp_path / "other").make_artifact(folder)
-    matrix_path = tmp_path / "project" / "matrix.toml"
-    matrix = Matrix(path=matrix_path, targets=(), sources={"wheels": Source(name="wheels", kind="wheel-index")}, mirrors={})
+    sources = {"wheels": Source(name="wheels", kind="wheel-index")}
+    matrix = Matrix(path=tmp_path / "project" / "matrix.toml", targets=(), sources=sources, mirrors={})
     store = Store(tmp_path / "cache" / "store")
     bring_own_wheels((artifact,), matrix, store, tmp_path / "cache", os.environ, Console(None))
     assert store.holds(artifact)
