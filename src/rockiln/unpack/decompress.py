@@ -1,4 +1,4 @@
-"""A compressed section of an archive → its bytes, in pieces of at most a megabyte, whatever a bomb would like."""
+"""A compressed section of an archive → its bytes, in small pieces, whatever a bomb would like."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import BinaryIO, Protocol, cast
 import zstandard
 from isal import igzip_lib
 
-PIECE_BYTES = 1 << 20
-READ_BYTES = 1 << 18
+PIECE_BYTES = 1 << 18
+READ_BYTES = 1 << 16
+"""Small enough to stay in a core's cache between decoding, hashing and writing."""
 MEMORY_BYTES = 1 << 27
 """Most that a decoder may hold: xz -9 needs half of it, zstd -19 a sixteenth."""
 
