@@ -132,7 +132,9 @@ def install_debs(system: DebianTree, debs: Sequence[Unpacked], path: Path) -> Pa
     write_archive(debs, system.store, archive_path)
     tar_path = path / "theirs.tar"
     names = ",".join(sorted(one.artifact.name for one in debs))
-    options = ["--variant=custom", "--mode=root", f"--hook-dir={MERGED_USR_HOOK}", f"--include={names}"]
+    options = ["--variant=custom", "--mode=root", f"--include={names}"]
+    if not any(entry.path == "bin" for one in debs for entry in one.entries):
+        options.append(f"--hook-dir={MERGED_USR_HOOK}")
     source = f"deb [trusted=yes] copy:{archive_path} ./"
     command = ["mmdebstrap", *options, "stable", str(tar_path), source]
     environ = {**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH_S), "TMPDIR": str(path)}
@@ -210,7 +212,7 @@ def test_tree_equals_mmdebstraps_but_for_the_documented_list(case: Case, tmp_pat
         rows = {row for row in table if row.difference == found.difference and matches(found.pattern, row.pattern)}
         USED.update(rows)
         undocumented += [] if rows else [found]
-    assert undocumented == []
+    assert "\n".join(map(str, undocumented)) == ""
     compiled = [found.pattern for found in differences if found.difference == "code"]
     assert len(compiled) > 200
     assert find_other_code(case.system, case.rootfs, compiled, theirs) == []
@@ -219,4 +221,4 @@ def test_tree_equals_mmdebstraps_but_for_the_documented_list(case: Case, tmp_pat
 def test_no_row_of_the_list_is_stale() -> None:
     if not USED:
         pytest.skip("nothing was compared")
-    assert [row for row in read_table() if row not in USED] == []
+    assert "\n".join(str(row) for row in read_table() if row not in USED) == ""
