@@ -27,6 +27,7 @@ WRAPPER_SECTION = ".hipFatBinSegment"
 PAGE_BYTES = 4096
 
 _WRAPPER = struct.Struct("<IIQQ")
+_ADDRESS_LIMIT = 1 << 47
 _HIPF, _HIPK = 0x48495046, 0x4849504B
 _POINTER_AT = 8
 """Offset of the pointer in a wrapper."""
@@ -56,6 +57,7 @@ def read_fat_binary(elf: Elf, section: Section) -> FatBinary:
     """Bundles, wrappers and symbols of `section`. Raises RefusedError where they do not agree."""
     require(section.flags & SHF_ALLOC, ".hip_fatbin is not loaded")
     require(section.address % PAGE_BYTES == 0, ".hip_fatbin does not start on a page")
+    require(section.address + section.size_bytes < _ADDRESS_LIMIT, ".hip_fatbin has an impossible address")
     require_no_static_relocations(elf)
     bundles = find_bundles(elf.source, section.offset, section.end)
     inside = range(section.address, section.address + section.size_bytes)

@@ -9,7 +9,7 @@ from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.refusal import RefusedError, require
 
 ET_EXEC, ET_DYN = 2, 3
-PT_NULL, PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_PHDR = 0, 1, 2, 3, 6
+PT_NULL, PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_PHDR = 0, 1, 2, 3, 4, 6
 PT_GNU_PROPERTY = 0x6474E553
 SHT_NULL, SHT_SYMTAB, SHT_RELA, SHT_NOBITS, SHT_REL, SHT_DYNSYM = 0, 2, 4, 8, 9, 11
 SHF_ALLOC = 2

@@ -7,6 +7,7 @@ moving the table instead makes files that GNU strip then breaks.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from rockiln.fatbin.elf import (
     PT_GNU_PROPERTY,
     PT_INTERP,
     PT_LOAD,
+    PT_NOTE,
     PT_NULL,
     PT_PHDR,
     Elf,
@@ -26,6 +28,8 @@ from rockiln.fatbin.elf import (
 from rockiln.fatbin.refusal import RefusedError, require
 
 _PF_W = 2
+_NOTE = struct.Struct("<III")
+_NT_ABI_TAG, _NT_BUILD_ID = 1, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,7 @@ def _split(holder: Segment, section: Section, used_bytes: int, removal: Removal)
         holder,
         offset=removal.start,
         address=holder.address + skipped_bytes,
-        physical_address=holder.physical_address + skipped_bytes,
+        physical_address=(holder.physical_address + skipped_bytes) % (1 << 64),
         file_bytes=holder.file_bytes - skipped_bytes,
         memory_bytes=holder.memory_bytes - skipped_bytes,
     )
@@ -126,11 +130,29 @@ def _shorten(holder: Segment, section: Section, used_bytes: int) -> Segment:
 
 
 def _find_dispensable(elf: Elf) -> int:
-    """Index of a program header that can go: the loader needs the table's own one only in programs, and the note that
-    PT_GNU_PROPERTY shows stays visible through PT_NOTE."""
+    """Index of a program header that can go.
+
+    The loader needs the table's own one only in programs, and the note that PT_GNU_PROPERTY shows stays visible through
+    PT_NOTE. Last comes a PT_NOTE with nothing but a build id or an ABI tag: their sections stay.
+    """
     kinds = [segment.kind for segment in elf.segments]
     is_library = elf.kind == ET_DYN and PT_INTERP not in kinds
     for kind in (PT_NULL, *((PT_PHDR,) if is_library else ()), PT_GNU_PROPERTY):
         if kind in kinds:
             return kinds.index(kind)
+    for index, segment in enumerate(elf.segments):
+        if segment.kind == PT_NOTE and _tells_only_origin(elf.source.read(segment.offset, segment.file_bytes)):
+            return index
     raise RefusedError("no program header can be spared to split the segment of .hip_fatbin")
+
+
+def _tells_only_origin(notes: bytes) -> bool:
+    """Are all notes GNU's build id or ABI tag?"""
+    place = 0
+    while place + _NOTE.size <= len(notes):
+        name_bytes, content_bytes, kind = _NOTE.unpack_from(notes, place)
+        name = notes[place + _NOTE.size : place + _NOTE.size + name_bytes]
+        if name != b"GNU\0" or kind not in {_NT_ABI_TAG, _NT_BUILD_ID}:
+            return False
+        place += _NOTE.size + align_up(name_bytes, 4) + align_up(content_bytes, 4)
+    return place == len(notes)
