@@ -8,7 +8,9 @@ alone.
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -16,12 +18,13 @@ from pathlib import Path
 from rockiln.assemble.answers import hash_question, keep_answer, read_answer
 from rockiln.assemble.tree import Tree, make_directory
 from rockiln.assemble.workshop import CONTENTS, OUT, Workshop
-from rockiln.console import Console
+from rockiln.console import Console, Progress
 from rockiln.disk import disk_faults_named
 from rockiln.manifest import Entry, Unpacked
 from rockiln.rootfs import Finding
 
 SCRIPT = "compile_modules.py"
+LOOK_S = 0.2
 LIST_BYTES = 1 << 20
 """Sources of about this many bytes make one list: lists run in parallel, and are cut the same way everywhere."""
 
@@ -49,10 +52,9 @@ def add_bytecode(
         with console.progress("compiling Python modules", sum(len(batch.modules) for batch in missing)) as progress:
             for version in sorted({batch.python for batch in missing}):
                 some = [batch for batch in missing if batch.python == version]
-                for batch, answer in zip(some, _compile(tree, some, workshop, jobs), strict=True):
+                for batch, answer in zip(some, _compile(tree, some, workshop, jobs, progress), strict=True):
                     keep_answer(cache_path, "bytecode", batch.key, answer)
                     answers[batch.key] = answer
-                    progress.advance(len(batch.modules))
     entries = [entry for batch in batches for entry in _entries(batch, answers[batch.key] or {})]
     return tree.adding(entries), tuple(_findings(batches, answers))
 
@@ -125,7 +127,9 @@ def _recall(tree: Tree, cache_path: Path, batch: Batch) -> Answer | None:
     return answer
 
 
-def _compile(tree: Tree, batches: Sequence[Batch], workshop: Workshop, jobs: int) -> Iterator[Answer]:
+def _compile(
+    tree: Tree, batches: Sequence[Batch], workshop: Workshop, jobs: int, progress: Progress
+) -> Iterator[Answer]:
     """All batches of one interpreter in one run of the sandbox."""
     with workshop.out_folder() as out_path:
         with disk_faults_named(out_path):
@@ -133,9 +137,33 @@ def _compile(tree: Tree, batches: Sequence[Batch], workshop: Workshop, jobs: int
             with resources.as_file(resources.files(__package__).joinpath(SCRIPT)) as script_path:
                 shutil.copyfile(script_path, out_path / SCRIPT)
         python = f"/usr/bin/python{batches[0].python}"
-        workshop.run((python, "-I", "-S", "-B", f"/{OUT}/{SCRIPT}", f"/{OUT}", str(jobs)), out_path)
+        counts = {f"{name}.out": len(modules) for parts in lists for name, modules in parts.items()}
+        with _telling(progress, out_path, counts):
+            workshop.run((python, "-I", "-S", "-B", f"/{OUT}/{SCRIPT}", f"/{OUT}", str(jobs)), out_path)
         for parts in lists:
             yield dict(row for name, modules in parts.items() for row in _take(tree, out_path / f"{name}.out", modules))
+
+
+@contextmanager
+def _telling(progress: Progress, out_path: Path, counts: Mapping[str, int]) -> Iterator[None]:
+    """While the sandbox runs, look which lists are done."""
+    waiting, is_over = dict(counts), threading.Event()
+
+    def look() -> None:
+        while waiting:
+            is_last = is_over.wait(LOOK_S)
+            for name in [name for name in waiting if (out_path / name).exists()]:
+                progress.advance(waiting.pop(name))
+            if is_last:
+                return
+
+    thread = threading.Thread(target=look, name="compiled-lists", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def _write_lists(tree: Tree, batch: Batch, stem: str, out_path: Path) -> Mapping[str, Sequence[Entry]]:

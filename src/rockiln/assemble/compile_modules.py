@@ -4,14 +4,15 @@
     compile_modules.py LIST.todo      compile one list
 
 A line of a list is the file with the source, a tab, and the path that the code shall carry. LIST.out gets, for each
-line in order, eight bytes of length and the bytes of the .pyc; length 0 where the source does not compile. A .pyc
+line in order, eight bytes of length and the bytes of the .pyc; length 0 where the source does not compile. It appears
+when it is whole. A .pyc
 depends on nothing but the source, the path and the interpreter: the hash of the source stands in it, no time.
 marshal marks objects that something else refers to while it writes them, so that the bytes could also tell what else
 is alive in the process. Hence a fresh interpreter with a fixed hash seed for each list, nothing imported that is not
 needed, and no code object kept: then all processes look alike.
 """
 
-# ruff: noqa: PTH100, PTH118, PTH123, PTH208 - started once a list: pathlib would cost more than it says here
+# ruff: noqa: PTH100, PTH104, PTH118, PTH123, PTH208 - started once a list: pathlib would cost more than it says here
 
 import importlib.util
 import marshal
@@ -36,11 +37,13 @@ def compile_list(list_path: str) -> None:
     """Compile what one list names."""
     with open(list_path, encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
         rows = [line.rstrip("\n").split("\t") for line in lines]
-    with open(list_path[: -len("todo")] + "out", "wb") as out:
+    stem = list_path[: -len("todo")]
+    with open(stem + "part", "wb") as out:
         for source_path, path in rows:
             with open(source_path, "rb") as source:
                 pyc = compile_source(source.read(), path)
             out.write(len(pyc).to_bytes(8, "little") + pyc)
+    os.rename(stem + "part", stem + "out")
 
 
 def start_compiling(list_path: str) -> int:

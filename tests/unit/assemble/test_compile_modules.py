@@ -61,3 +61,11 @@ def test_failed_interpreter_is_counted(tmp_path: Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert "/no/such/source" in done.stderr
+
+
+def test_unfinished_answer_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_bytes(SOURCE)
+    (tmp_path / "0.todo").write_text(f"{tmp_path}/x.py\t/x.py\n/no/such/source\t/y.py\n")
+    with pytest.raises(FileNotFoundError):
+        compile_modules.compile_list(str(tmp_path / "0.todo"))
+    assert not (tmp_path / "0.out").exists()
