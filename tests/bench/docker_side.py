@@ -23,7 +23,7 @@ RUN --mount=type=bind,source=debs,target=/debs \\
     apt-get install -y --no-install-recommends /debs/*.deb && rm -rf /var/cache/apt /var/lib/apt/lists/* /var/log/*
 RUN --mount=type=bind,source=wheels,target=/wheels \\
     python3 -m venv --without-pip /opt/venv && \\
-    python3 /wheels/pip-*.whl/pip --python /opt/venv/bin/python \\
+    python3 $(echo /wheels/pip-*.whl)/pip --python /opt/venv/bin/python \\
         install --no-cache-dir --no-index --no-deps /wheels/*.whl
 ENV PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 """
