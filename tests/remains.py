@@ -1,4 +1,4 @@
-"""A cache and a build folder → what does not belong there when no build is running; and what runs or is mounted of it."""
+"""A project that nobody builds → what does not belong in its folders, and what still runs or is mounted of it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def list_files(project: SmallProject) -> set[str]:
 
 def list_damaged(project: SmallProject) -> list[str]:
     """Files named by their hash whose hash is another one."""
-    blobs = [*(project.cache_path / "layers/blobs/sha256").iterdir(), *project.path.glob("build/*/image/blobs/sha256/*")]
-    named = [*blobs, *(project.cache_path / "contents").glob("??/*"), *(project.cache_path / "store/sha256").glob("??/*")]
+    patterns = ("layers/blobs/sha256/*", "contents/??/*", "store/sha256/??/*")
+    named = [path for pattern in patterns for path in project.cache_path.glob(pattern)]
+    named += project.path.glob("build/*/image/blobs/sha256/*")
     return [str(path) for path in named if hashlib.sha256(path.read_bytes()).hexdigest() != path.name]
 
 

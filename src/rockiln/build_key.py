@@ -16,6 +16,10 @@ from rockiln.write_image import read_image
 
 BUILT = "built"
 """In a target's folder: what was built there last, and under which key."""
+VALUES = ("plan", "lock", "fetch", "rootfs", "dropped", "layers", "image")
+"""Stages whose values a build leaves beside the image, as JSON."""
+FILES = (*(f"{value}.json" for value in VALUES), "image/index.json")
+"""Of the note, besides what the digest covers."""
 
 
 def compute_build_key(planned: PlannedTarget, locked: LockedTarget, compression: Compression) -> str:
@@ -30,26 +34,26 @@ def compute_build_key(planned: PlannedTarget, locked: LockedTarget, compression:
 def find_finished_image(folder: Path, key: str) -> Image | None:
     """The image that an earlier build left in `folder` under the same key, if it is still there.
 
-    Index, manifest and config are hashed; of the layers, which may be gigabytes, it looks at the sizes.
+    Everything but the layers is hashed; of these, which may be gigabytes, it looks at the sizes.
     """
     noted = read_sealed(folder / BUILT)
     if noted is None:
         return None
     try:
         image = read_image(folder / "image")
-        return image if noted == _note(key, image) else None
+        return image if noted == _make_note(folder, key, image) else None
     except (ImageError, FileNotFoundError):
         return None
 
 
 def remember_image(folder: Path, key: str, image: Image) -> None:
-    """Note that `image` was built under `key`."""
-    write_sealed(folder / BUILT, _note(key, image))
+    """Note that `image`, and the values beside it, were made under `key`."""
+    write_sealed(folder / BUILT, _make_note(folder, key, image))
 
 
-def _note(key: str, image: Image) -> bytes:
-    index = hashlib.sha256((image.layout_path / "index.json").read_bytes()).hexdigest()
-    return dump({"key": key, "digest": image.digest, "index": index}).encode()
+def _make_note(folder: Path, key: str, image: Image) -> bytes:
+    files = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+    return dump({"key": key, "digest": image.digest, "files": files}).encode()
 
 
 def _strip_host_path(planned: PlannedTarget) -> dict[str, object]:

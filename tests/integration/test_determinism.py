@@ -46,12 +46,12 @@ FOREIGN = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "LA
 """ASCII only, in Python as well, and a time zone 45 minutes off."""
 SURROUNDINGS = {
     "open umask, one job": Surroundings(prefix=with_umask("000"), words=("--jobs", "1")),
-    "closed umask, many jobs": Surroundings(prefix=with_umask("077"), words=("--jobs", "7"), folder="folder with spaces"),
+    "closed umask, many jobs": Surroundings(prefix=with_umask("077"), words=("--jobs", "7"), folder="two words"),
     "ASCII locale, time zone, hash seed": Surroundings(
         environ={**FOREIGN, "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "1700000000"}, folder="größere Mappe"
     ),
     "no CPU features in libc": Surroundings(
-        environ={"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-SSE4_2,-SSE4_1,-SSSE3,-ERMS", "LC_ALL": "C.UTF-8"},
+        environ={"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-SSE4_2,-SSE4_1,-SSSE3,-ERMS"}
     ),
     "an unknown user": Surroundings(prefix=NOBODY, environ={"TZ": "America/Caracas", "PYTHONHASHSEED": "4000000000"}),
     "a root without other users": Surroundings(prefix=ROOT_OF_ITS_OWN, words=("--jobs", "2")),

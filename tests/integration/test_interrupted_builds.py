@@ -47,7 +47,7 @@ def test_killed_at_twenty_moments_then_the_same_digest(
     start_s = time.monotonic()
     assert project.build() == digest
     whole_s = time.monotonic() - start_s
-    chance, struck = random.Random(20), 0
+    chance, struck = random.Random(20), 0  # noqa: S311  # moments, no secrets
     for _ in range(KILLS):
         forget_some(project, chance)
         struck += kill_after(project, chance.uniform(0, whole_s))

@@ -10,10 +10,11 @@ import pytest
 from imaging import make_folders, make_locked, make_rootfs, make_wheel, plan_jax
 from leftovers import flip_byte
 
-from rockiln.build_key import BUILT, compute_build_key, find_finished_image, remember_image
+from rockiln.build_key import BUILT, VALUES, compute_build_key, find_finished_image, remember_image
 from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.image import Image
+from rockiln.jsonable import write_value
 from rockiln.layers import split
 from rockiln.write_image import write_image
 
@@ -29,6 +30,8 @@ def image(tmp_path: Path) -> Image:
     contents = Contents(folders.contents_path)
     plans = split(make_rootfs(contents, {"opt/venv/jax": ("wheel:jax", b"jax" * 1000)}), 40)
     made = write_image(PLANNED, LOCKED, plans, contents, folders, "gzip", 2, Console(None))
+    for value in VALUES:
+        write_value({"value": value}, made.layout_path.parent / f"{value}.json")
     remember_image(made.layout_path.parent, KEY, made)
     return made
 
@@ -46,11 +49,11 @@ def test_folder_may_be_moved(image: Image, tmp_path: Path) -> None:
     assert find_finished_image(moved_path, KEY) == replace(image, layout_path=moved_path / "image")
 
 
-@pytest.mark.parametrize("name", [BUILT, "image/index.json", "manifest", "config"])
+@pytest.mark.parametrize("name", [BUILT, "image/index.json", "manifest", "config", "rootfs.json"])
 def test_changed_file_is_noticed(image: Image, name: str) -> None:
     digests = {"manifest": image.digest, "config": image.config_digest}
     blob = f"image/blobs/{digests.get(name, '').replace(':', '/')}"
-    flip_byte(image.layout_path.parent / (blob if name in digests else name), 60)
+    flip_byte(image.layout_path.parent / (blob if name in digests else name), 11)
     assert find_finished_image(image.layout_path.parent, KEY) is None
 
 

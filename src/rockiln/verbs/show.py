@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
+from rockiln.build_key import VALUES
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer
 
-STAGES = ("plan", "lock", "fetch", "rootfs", "dropped", "layers", "image", "smoke")
+STAGES = (*VALUES, "smoke")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,5 +46,9 @@ def read_stage(target_id: str, stage: str, invocation: Invocation) -> str:
 
 
 def read_stage_value(target_id: str, stage: str, invocation: Invocation) -> object:
-    """The same, decoded."""
-    return json.loads(read_stage(target_id, stage, invocation))
+    """The same, decoded. Raises UsageError where it is damaged."""
+    try:
+        return json.loads(read_stage(target_id, stage, invocation))
+    except ValueError:
+        path = invocation.folders.target_path(target_id) / f"{stage}.json"
+        raise UsageError(f"{path} is damaged", hint=f"rockiln build {target_id} writes it anew") from None
