@@ -23,6 +23,7 @@ from rockiln.sandbox import NamespaceSandbox
 from rockiln.scratch import remove_abandoned
 from rockiln.slim import drop_paths
 from rockiln.store import Store
+from rockiln.strip_symbols import strip_symbols
 from rockiln.unpack.artifacts import unpack_artifacts
 from rockiln.write_image import write_image
 
@@ -121,10 +122,11 @@ def _make_image(
         planned, locked, unpacked, contents, NamespaceSandbox(), folders.cache_path, generated, jobs, console
     )
     slimmed = drop_paths(rootfs, planned.recipe.drops, contents)
-    layers = split(slimmed, planned.recipe.layer_budget)
+    stripped = strip_symbols(slimmed, planned.recipe.strips, contents, folders.cache_path)
+    layers = split(stripped, planned.recipe.layer_budget)
     image = write_image(planned, locked, layers, contents, folders, options.compression, jobs, console)
     write_value(planned, folder / "plan.json")
-    write_value(replace(slimmed, dropped=()), folder / "rootfs.json")
+    write_value(replace(stripped, dropped=()), folder / "rootfs.json")
     write_value(slimmed.dropped, folder / "dropped.json")
     write_value(image.layers, folder / "layers.json")
     write_value(image, folder / "image.json")

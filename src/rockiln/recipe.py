@@ -10,7 +10,7 @@ from typing import TypeVar
 from packaging.requirements import Requirement
 
 from rockiln.matrix import Target
-from rockiln.recipe_file import DropRule, FileEdit, RecipeFile, User, read_recipes
+from rockiln.recipe_file import DropRule, FileEdit, RecipeFile, StripRule, User, read_recipes
 
 __all__ = ["DropRule", "FileEdit", "Recipe", "User", "read_recipes", "select_recipe"]
 
@@ -45,6 +45,7 @@ class Recipe:
     required_tiers: tuple[str, ...]
     wheels: tuple[Requirement, ...] = ()
     """Wheels besides the framework's (pip); planning adds them to those of the taken candidate."""
+    strips: tuple[StripRule, ...] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     """Symlinks to add: image path → target as written. For a name that no package brings."""
     smoke_paths: tuple[Path, ...] = ()
@@ -75,6 +76,7 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         files={path: text for file in chain for path, text in file.files.items()},
         edits=tuple(_place(edit, target) for file in chain for when, edit in file.edits if when.holds(target)),
         drops=tuple(drop for file in chain for when, drop in file.drops if when.holds(target)),
+        strips=tuple(strip for file in chain for when, strip in file.strips if when.holds(target)),
         users=tuple(user for file in chain for user in file.users),
         layer_budget=_last((file.layer_budget for file in chain), DEFAULT_LAYER_BUDGET),
         smoke_tiers=_keep_tiers(_last((file.smoke_tiers for file in chain), ()), target),

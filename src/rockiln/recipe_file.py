@@ -52,6 +52,17 @@ class DropRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StripRule:
+    """[[strip]]: libraries that lose their symbol and debug tables, which only debuggers read."""
+
+    owners: tuple[str, ...]
+    """Globs over owners ("wheel:*")."""
+    keep: tuple[str, ...]
+    """Globs over image paths of libraries that stay as they are."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """[[link]]: a symlink that no package brings, though something looks for it."""
 
@@ -119,6 +130,7 @@ class RecipeFile:
     edits: tuple[tuple[When, FileEdit], ...]
     drops: tuple[tuple[When, DropRule], ...]
     links: tuple[tuple[When, Link], ...]
+    strips: tuple[tuple[When, StripRule], ...]
     users: tuple[User, ...]
     labels: Mapping[str, str]
     files: Mapping[str, str]
@@ -163,6 +175,7 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         edits=tuple(_read_edit(table) for table in top.tables("edit")),
         drops=tuple(_read_drop(table) for table in top.tables("drop")),
         links=tuple(_read_link(table) for table in top.tables("link")),
+        strips=tuple(_read_strip(table) for table in top.tables("strip")),
         users=tuple(_read_user(table) for table in top.tables("user")),
         labels=top.text_map("labels"),
         files=_read_files(top),
@@ -260,6 +273,15 @@ def _read_drop(table: Table) -> tuple[When, DropRule]:
     when = _read_when(table)
     table.refuse_others()
     return when, drop
+
+
+def _read_strip(table: Table) -> tuple[When, StripRule]:
+    strip = StripRule(
+        owners=table.texts("owners"), keep=_image_paths(table, "keep", ()), why=table.text("why")
+    )
+    when = _read_when(table)
+    table.refuse_others()
+    return when, strip
 
 
 def _read_link(table: Table) -> tuple[When, Link]:

@@ -22,7 +22,7 @@ FLOORS = (
     ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
     ("rootfs", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox"),
     ("recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
-    ("recipe", "exploration", "slim", "layers"),
+    ("recipe", "exploration", "slim", "strip_symbols", "layers"),
     ("plan", "checks", "layer_blobs"),
     ("lock", "assemble", "smoke"),
     ("invocation", "bundle", "download", "image_files"),
