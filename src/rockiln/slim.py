@@ -72,7 +72,7 @@ class _Rule:
 
 def drop_paths(rootfs: Rootfs, rules: Sequence[DropRule], contents: Contents) -> Rootfs:
     """The tree without what `rules` name; what went, and by which rule, is in `dropped`."""
-    dropped = _choose(rootfs.entries, rules)
+    dropped = choose_dropped(rootfs.entries, rules)
     if not dropped:
         return rootfs
     kept = {path: entry for path, entry in rootfs.entries.items() if path not in dropped}
@@ -87,7 +87,7 @@ def drop_paths(rootfs: Rootfs, rules: Sequence[DropRule], contents: Contents) ->
     return replace(rootfs, entries=kept, dropped=(*rootfs.dropped, *gone))
 
 
-def _choose(entries: Mapping[str, Entry], rules: Sequence[DropRule]) -> dict[str, str]:
+def choose_dropped(entries: Mapping[str, Entry], rules: Sequence[DropRule]) -> dict[str, str]:
     """Path → name of the rule that drops it."""
     compiled = [
         _Rule(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -40,12 +40,15 @@ class Batch:
     key: str
 
 
-def add_bytecode(
-    tree: Tree, unpacked: Sequence[Unpacked], python: str, workshop: Workshop, cache_path: Path, jobs: int,
-    console: Console,
+def add_bytecode(  # noqa: PLR0913, PLR0917 - what to compile, with what, and how
+    tree: Tree, unpacked: Sequence[Unpacked], python: str, dropped: Container[str], workshop: Workshop,
+    cache_path: Path, jobs: int, console: Console,
 ) -> tuple[Tree, tuple[Finding, ...]]:
-    """A .pyc beside each module. `python` is the one for which the image's wheels are installed."""
-    batches = _make_batches(tree, unpacked, python)
+    """A .pyc beside each module. `python` is the one for which the image's wheels are installed.
+
+    Modules at paths in `dropped` will not be in the image, so nobody waits for their byte code.
+    """
+    batches = _make_batches(tree, unpacked, python, dropped)
     answers = {batch.key: _recall(tree, cache_path, batch) for batch in batches}
     missing = [batch for batch in batches if answers[batch.key] is None]
     if missing:
@@ -59,13 +62,15 @@ def add_bytecode(
     return tree.adding(entries), tuple(_findings(batches, answers))
 
 
-def _make_batches(tree: Tree, unpacked: Sequence[Unpacked], python: str) -> list[Batch]:
+def _make_batches(tree: Tree, unpacked: Sequence[Unpacked], python: str, dropped: Container[str]) -> list[Batch]:
     default = tree.resolve("usr/bin/python3").rpartition("/python")[2]
     script = _read_script()
     found = []
     for one in sorted(unpacked, key=lambda one: one.artifact.owner):
         by_python: dict[str, list[Entry]] = {}
         for entry in _modules(tree, one):
+            if entry.path in dropped:
+                continue
             version = python if one.wheel else _version_of(entry.path, default)
             if f"usr/bin/python{version}" in tree.entries:
                 by_python.setdefault(version, []).append(entry)

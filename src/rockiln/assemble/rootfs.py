@@ -37,6 +37,7 @@ from rockiln.manifest import Entry, Unpacked
 from rockiln.plan import PlannedTarget
 from rockiln.rootfs import Finding, Rootfs
 from rockiln.sandbox import Sandbox
+from rockiln.slim import choose_dropped
 
 
 def assemble(  # noqa: PLR0913, PLR0917 - each is the value of another stage
@@ -58,7 +59,8 @@ def assemble(  # noqa: PLR0913, PLR0917 - each is the value of another stage
         if _applies(applied, "certificates"):
             tree = add_certificates(tree, workshop, cache_path)
         tree = add_loader_cache(tree, workshop, cache_path)
-        tree, uncompiled = add_bytecode(tree, unpacked, python, workshop, cache_path, jobs, console)
+        dropped = choose_dropped(tree.entries, planned.recipe.drops)
+        tree, uncompiled = add_bytecode(tree, unpacked, python, dropped, workshop, cache_path, jobs, console)
     tree = add_dpkg_database(tree, unpacked, applied, merged.replaced, locked.requested)
     return Rootfs(
         entries=complete(tree.entries),

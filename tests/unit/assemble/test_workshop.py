@@ -111,6 +111,7 @@ def test_certificates_are_bundled_and_hashed(tmp_path: Path) -> None:
 
 
 OLD = "usr/lib/python3/dist-packages/tiny/old.py"
+DROPPED = "usr/lib/python3/dist-packages/tiny/tests.py"
 
 
 def compile_deb(tmp_path: Path, sandbox: object, jobs: int) -> Tree:
@@ -119,6 +120,7 @@ def compile_deb(tmp_path: Path, sandbox: object, jobs: int) -> Tree:
     files = {
         "usr/lib/python3/dist-packages/tiny/__init__.py": "A = {'x', 'y'}\n",
         OLD: "print 'old'\n",
+        DROPPED: "A = 1\n",
         "usr/share/doc/tiny/example.py": "A = 1\n",
     }
     deb = read_deb(build_deb(tmp_path, "python3-tiny", files), contents)
@@ -126,7 +128,9 @@ def compile_deb(tmp_path: Path, sandbox: object, jobs: int) -> Tree:
     base = make_tree(contents, items | {"usr/bin/python3": f"-> python{version}"})
     tree = Tree(entries={**base.entries, **entries}, contents=contents)
     with open_workshop(tree, sandbox, tmp_path / "cache") as workshop:  # type: ignore[arg-type]  # a Protocol
-        added, findings = add_bytecode(tree, [deb], version, workshop, tmp_path / "cache", jobs, Console(None))
+        added, findings = add_bytecode(
+            tree, [deb], version, {DROPPED}, workshop, tmp_path / "cache", jobs, Console(None)
+        )
     assert [(finding.rule, finding.owner) for finding in findings] == [("not-compiled", "deb:python3-tiny")]
     assert findings[0].message == f"1 of 2 modules do not compile, for example {OLD}"
     return added
