@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -26,20 +27,23 @@ class Range:
     flags: int
 
 
-class Binary:
-    """One of the two files."""
+@contextmanager
+def open_binary(descriptor: int) -> Iterator[Binary]:
+    """Read an open file; the descriptor stays open."""
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        yield Binary(file)
 
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self.size_bytes = os.fstat(descriptor).st_size
-        self._file: BinaryIO = os.fdopen(os.dup(descriptor), "rb")
-        self.elf = ELFFile(self._file)
+
+class Binary:
+    """One of the two files; see open_binary."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.descriptor = file.fileno()
+        self.size_bytes = os.fstat(self.descriptor).st_size
+        self.elf = ELFFile(file)
         self.header: Header = dict(self.elf.header)
         self.segments: tuple[Header, ...] = tuple(dict(one.header) for one in self.elf.iter_segments())
         self.sections: Mapping[str, Header] = _name_sections(self.elf)
-
-    def close(self) -> None:
-        self._file.close()
 
     @cached_property
     def ranges(self) -> tuple[Range, ...]:

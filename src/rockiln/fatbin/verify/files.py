@@ -5,15 +5,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import closing
 from dataclasses import dataclass
 
 from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
 
 from rockiln.fatbin.entry_ids import serves
-from rockiln.fatbin.verify.binary import Binary, Header
-from rockiln.fatbin.verify.memory import Hole, differing_words, find_differences, find_load_faults
+from rockiln.fatbin.verify.binary import Binary, Header, open_binary
+from rockiln.fatbin.verify.memory import Hole, differing_words, find_differences, find_load_faults, find_outside
 from rockiln.fatbin.verify.objects import Objects, find_kernels, is_equal, open_bundle
 from rockiln.fatbin.verify.wrappers import AllowedWords, find_wrappers
 
@@ -46,7 +45,7 @@ def verify_files(old: int, new: int, archs: AbstractSet[str]) -> Verification:
     counts = _Counts()
     faults: list[str] = []
     try:
-        with closing(Binary(old)) as before, closing(Binary(new)) as after:
+        with open_binary(old) as before, open_binary(new) as after:
             for fault in _find_faults(before, after, archs, counts):
                 faults.append(fault)
                 if len(faults) >= _MAX_FAULTS:
@@ -60,6 +59,10 @@ def verify_files(old: int, new: int, archs: AbstractSet[str]) -> Verification:
 
 
 def _find_faults(old: Binary, new: Binary, archs: AbstractSet[str], counts: _Counts) -> Iterator[str]:
+    outside = [*find_outside(old), *find_outside(new)]
+    if outside:
+        yield from outside
+        return
     section, new_section = old.sections[FATBIN], new.sections[FATBIN]
     hole = range(section["sh_addr"], section["sh_addr"] + section["sh_size"])
     yield from _find_header_faults(old, new)

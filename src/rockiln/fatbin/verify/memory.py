@@ -10,10 +10,21 @@ from rockiln.fatbin.verify.binary import Binary, Header, Range
 _CHUNK_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 12
 _PAGE_BYTES = 4096
+_ADDRESS_LIMIT = 1 << 47
 WORD_BYTES = 8
 
 Hole = range
 """Addresses that are not compared: the device code itself."""
+
+
+def find_outside(binary: Binary) -> Iterator[str]:
+    """Segments and sections that go beyond the file, or that no address space holds: nothing else can be asked then."""
+    for one in binary.segments:
+        if one["p_offset"] + one["p_filesz"] > binary.size_bytes or one["p_vaddr"] + one["p_memsz"] > _ADDRESS_LIMIT:
+            yield f"{one['p_type']} at {one['p_vaddr']:#x} goes beyond the file"
+    for name, section in binary.sections.items():
+        if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > binary.size_bytes:
+            yield f"section {name} goes beyond the file"
 
 
 def find_load_faults(old: Binary, new: Binary, hole: Hole) -> Iterator[str]:
@@ -39,8 +50,8 @@ def _find_header_faults(new: Binary) -> Iterator[str]:
         align = max(one["p_align"], _PAGE_BYTES)
         if (one["p_offset"] - one["p_vaddr"]) % align or align & (align - 1):
             yield f"the segment at {one['p_vaddr']:#x} is not aligned"
-        if one["p_offset"] + one["p_filesz"] > new.size_bytes or one["p_filesz"] > one["p_memsz"]:
-            yield f"the segment at {one['p_vaddr']:#x} goes beyond the file"
+        if one["p_filesz"] > one["p_memsz"]:
+            yield f"the segment at {one['p_vaddr']:#x} is larger in the file than in memory"
     for one, other in pairwise(loads):
         if one["p_vaddr"] + one["p_memsz"] > other["p_vaddr"]:
             yield f"segments overlap at {other['p_vaddr']:#x}"
