@@ -23,7 +23,7 @@ def disk_faults_named(path: Path, needed_bytes: int = 0) -> Iterator[None]:
         yield
     except OSError as fault:
         if fault.errno in _FULL:
-            raise DiskError(_full_message(path, needed_bytes), hint=_HINT) from fault
+            raise make_full_error(path, needed_bytes) from fault
         if fault.errno in _REFUSED:
             raise DiskError(f"{path}: cannot write: {os.strerror(fault.errno)}", hint=_HINT) from fault
         raise
@@ -39,7 +39,7 @@ def free_bytes(path: Path) -> int:
 def require_room(path: Path, needed_bytes: int) -> None:
     """Stop before starting when the disk cannot hold `needed_bytes` more."""
     if needed_bytes > free_bytes(path):
-        raise DiskError(_full_message(path, needed_bytes), hint=_HINT)
+        raise make_full_error(path, needed_bytes)
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
@@ -77,9 +77,10 @@ def _is_named(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _full_message(path: Path, needed_bytes: int) -> str:
+def make_full_error(path: Path, needed_bytes: int = 0) -> DiskError:
+    """The error that says so, and how much is free."""
     needed = f", {needed_bytes} bytes are needed" if needed_bytes else ""
-    return f"{path}: the disk is full: {free_bytes(path)} bytes are free{needed}"
+    return DiskError(f"{path}: the disk is full: {free_bytes(path)} bytes are free{needed}", hint=_HINT)
 
 
 _HINT = "make room, or put the cache on another disk: ROCKILN_CACHE=FOLDER"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from other_users import NOBODY, ROOT_OF_ITS_OWN
 from small_project import SMALL, SmallProject
 
 pytestmark = [pytest.mark.network, pytest.mark.userns, pytest.mark.slow]
@@ -21,11 +22,6 @@ pytestmark = [pytest.mark.network, pytest.mark.userns, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 REAL = "jax-0.6.2-cpu-py3.11-debian-12"
 CLONED = ("src", "images", "plugins", "compat", "matrix.toml")
-
-NOBODY = ("unshare", "--user", "--map-user=12345", "--map-group=12346", "--")
-"""Root or not, what it starts is neither root nor any user that this machine knows, and may not become one."""
-ROOT_OF_ITS_OWN = ("unshare", "--user", "--map-root-user", "--")
-"""Root or not, what it starts is root and knows no other user."""
 
 
 def with_umask(umask: str) -> tuple[str, ...]:

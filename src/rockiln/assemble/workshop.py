@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rockiln.assemble.tree import Tree
-from rockiln.disk import disk_faults_named
+from rockiln.disk import disk_faults_named, make_full_error
 from rockiln.engines.protocol import Command, Mount
-from rockiln.errors import AssembleError, DiskError
+from rockiln.errors import AssembleError
 from rockiln.manifest import Entry
 from rockiln.sandbox import Sandbox
 from rockiln.scratch import Scratch
@@ -58,7 +58,7 @@ class Workshop:
             ended = "took too long" if done.exit_code is None else f"ended with {done.exit_code}"
             hint = "does it work in a tree that mmdebstrap makes of the same packages?"
             if "No space left on device" in done.stderr:
-                raise DiskError(f"{out_path}: the disk is full", hint="make room, or put the cache on another disk")
+                raise make_full_error(out_path)
             raise AssembleError(f"{argv[0]} of the image {ended}: {(done.stderr or done.stdout)[-1000:]}", hint=hint)
         return done.stdout
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from rockiln.engines.protocol import Command, Completed, Loaded
 from rockiln.engines.trees import Tree, build_tree, read_tree
 from rockiln.errors import EngineError
 from rockiln.image import Image
+from rockiln.namespaces.ids import has_other_ids
 from rockiln.namespaces.root import place_in_root
 from rockiln.sandbox import NamespaceSandbox, parse_user
 from rockiln.scratch import remove_folder
@@ -86,12 +86,12 @@ class EmbeddedEngine:
         (folder / "layers.json").write_text(json.dumps(diff_ids), encoding="utf-8")
 
     def _protect(self, tree: Tree, command: Command) -> tuple[NamespaceSandbox, Command]:
-        """Writes go to memory. Without root on the host one id owns every file: so folders say who may write."""
+        """Writes go to memory. Where there is one id only, it owns every file: so folders say who may write."""
         uid, gid = parse_user(command.user)
         if command.read_only_root:
             return NamespaceSandbox(copy_on_write=True), command
         folders = tree.writable_folders(uid, gid)
-        if uid == 0 or os.geteuid() == 0:
+        if uid == 0 or has_other_ids():
             return NamespaceSandbox(copy_on_write=True, writable_folders=folders), command
         return NamespaceSandbox(copy_on_write=True, writable_folders=folders), replace(command, read_only_root=True)
 

@@ -21,6 +21,7 @@ from rockiln.engines.cache_folder import make_folder_once
 from rockiln.engines.layout import REBUILD_HINT, locate_blob
 from rockiln.errors import EngineError
 from rockiln.image import Image, Layer
+from rockiln.namespaces.ids import has_other_ids
 
 CHUNK_BYTES = 1 << 20
 TAR_BUFFER_BYTES = 1 << 16
@@ -104,7 +105,7 @@ def _write_file(member: tarfile.TarInfo, archive: tarfile.TarFile, path: Path) -
             file.write(chunk)
         file.flush()
         descriptor = file.fileno()
-        if os.geteuid() == 0:
+        if has_other_ids():
             os.fchown(descriptor, member.uid, member.gid)
         os.fchmod(descriptor, member.mode & 0o7777)
         os.utime(descriptor, (member.mtime, member.mtime))

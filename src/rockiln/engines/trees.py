@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rockiln.engines.layer_files import LayerFiles, Member
 from rockiln.errors import EngineError
+from rockiln.namespaces.ids import has_other_ids
 
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
@@ -59,7 +60,7 @@ class _TreeBuilder:
         self._root = root
         self._kinds = {"": "directory"}
         self._folders: dict[str, Member] = {}
-        self._is_root = os.geteuid() == 0
+        self._has_other_ids = has_other_ids()
 
     def add_layer(self, layer: LayerFiles) -> None:
         members = [(_clean(member.path), member) for member in layer.members]
@@ -78,7 +79,7 @@ class _TreeBuilder:
         """Folders get their modes last, deepest first: some may not be written to."""
         for path in sorted(self._folders, reverse=True):
             member = self._folders[path]
-            if self._is_root:
+            if self._has_other_ids:
                 os.chown(self._at(path), member.uid, member.gid)
             os.chmod(self._at(path), member.mode)  # noqa: PTH101 - thousands of folders
 
@@ -95,7 +96,7 @@ class _TreeBuilder:
         self._remove(path)
         if member.kind == "symlink":
             os.symlink(member.link, self._at(path))  # noqa: PTH211
-            if self._is_root:
+            if self._has_other_ids:
                 os.chown(self._at(path), member.uid, member.gid, follow_symlinks=False)
         else:
             source = layer.path_of(member) if member.kind == "file" else self._find_linked(member)

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from .ids import has_other_ids
 from .kernel import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -65,9 +66,9 @@ def start_id_mapper() -> tuple[int, int]:
 
 
 def enter_user_namespace(uid: int, gid: int) -> bool:
-    """Root maps every id to itself; anyone else becomes `uid`, alone. → whether other ids exist inside."""
+    """A root that has other ids maps them all; anyone else becomes `uid`, alone. → whether other ids exist inside."""
     own_uid, own_gid = os.geteuid(), os.getegid()
-    mapper = start_id_mapper() if own_uid == 0 else None
+    mapper = start_id_mapper() if has_other_ids() else None
     try:
         call_libc("unshare", CLONE_NEWUSER)
         if mapper:
