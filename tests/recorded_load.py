@@ -28,12 +28,17 @@ void __hipRegisterFunction(void **a, const void *b, char *c, const char *name, u
                            void *h, int *i) {
   if (rockiln_function_count < 65536) rockiln_functions[rockiln_function_count++] = name;
 }
+static void *nothing(void) { return 0; }
+static void *methods[4096] = {[0 ... 4095] = (void *)nothing};
+static void *host[64] = {methods};
+void *Provider_GetHost(void) { return host; } // what ONNX Runtime tells its providers about itself
 void __hipRegisterVar(void) {} void __hipRegisterManagedVar(void) {} void __hipRegisterSurface(void) {}
 void __hipRegisterTexture(void) {} void __hipUnregisterFatBinary(void) {}
 """
 OWN = frozenset({
     "__hipRegisterFatBinary", "__hipRegisterFunction", "__hipRegisterVar", "__hipRegisterManagedVar",
     "__hipRegisterSurface", "__hipRegisterTexture", "__hipUnregisterFatBinary",
+    "Provider_GetHost",
 })  # fmt: skip
 
 
