@@ -7,17 +7,17 @@ from pathlib import Path
 
 import rockiln
 from rockiln.errors import ImageError
+from rockiln.folders import VALUES
 from rockiln.image import Compression, Image
+from rockiln.invocation import Invocation
 from rockiln.jsonable import dump
-from rockiln.lock import LockedTarget
+from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
 from rockiln.sealed import read_sealed, write_sealed
 from rockiln.write_image import read_image
 
 BUILT = "built"
 """In a target's folder: what was built there last, and under which key."""
-VALUES = ("plan", "lock", "fetch", "rootfs", "dropped", "layers", "image")
-"""Stages whose values a build leaves beside the image, as JSON."""
 FILES = (*(f"{value}.json" for value in VALUES), "image/index.json")
 """Of the note, besides what the digest covers."""
 
@@ -29,6 +29,13 @@ def compute_build_key(planned: PlannedTarget, locked: LockedTarget, compression:
     for value in (planned.target, planned.taken, _strip_host_path(planned), locked, compression):
         key.update(dump(value).encode())
     return key.hexdigest()
+
+
+def find_current_image(planned: PlannedTarget, invocation: Invocation, compression: Compression) -> Image | None:
+    """The image that building the target now would make again, if it is there."""
+    locked = require(invocation.lock, planned, invocation.matrix)
+    key = compute_build_key(planned, locked, compression)
+    return find_finished_image(invocation.folders.target_path(planned.id), key)
 
 
 def find_finished_image(folder: Path, key: str) -> Image | None:

@@ -6,15 +6,15 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from rockiln.artifact import Artifact
+from rockiln.compress import compressor_versions
 from rockiln.console import Console
 from rockiln.disk import disk_faults_named, require_room
 from rockiln.errors import FetchError, FileFaultsError, IntegrityError
-from rockiln.lock import COMPRESSORS, Lock, LockedTarget
+from rockiln.lock import Lock, LockedTarget
 from rockiln.lock_file import read_lock, render_lock
 from rockiln.store import CHUNK_BYTES, Store, copy_chunks, read_chunks, require_match
 
@@ -74,9 +74,8 @@ def read_bundle(path: Path, store: Store, console: Console | None = None) -> Loc
 
 
 def _render_lock(targets: Sequence[LockedTarget]) -> bytes:
-    compressors = {name: installed_version(name) for name in COMPRESSORS}
     by_id = {target.target_id: target for target in targets}
-    return render_lock(Lock(targets=by_id, unresolved={}, compressors=compressors)).encode()
+    return render_lock(Lock(targets=by_id, unresolved={}, compressors=compressor_versions())).encode()
 
 
 def _write_member(file: BinaryIO, name: str, content: bytes) -> None:

@@ -7,7 +7,7 @@ join them (RFC 1952 §2.2, RFC 8878 §3).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
@@ -29,6 +29,14 @@ class Scheme:
     max_workers: int
     """More would hold too many blocks in memory at once."""
     compress: Callable[[bytes], bytes]
+
+
+def compressor_versions() -> Mapping[str, str]:
+    """Libraries that decide the bytes of a layer, and so every digest, as they are installed here."""
+    import deflate
+    import zstandard
+
+    return {"deflate": deflate.__version__, "zstandard": zstandard.__version__}
 
 
 def choose_scheme(compression: Compression) -> Scheme:

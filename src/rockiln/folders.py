@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+VALUES = ("plan", "lock", "fetch", "rootfs", "dropped", "layers", "image")
+"""Stages whose values a build leaves in its target's folder, as JSON."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folders:

@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rockiln.artifact import Artifact
+from rockiln.compress import compressor_versions
 from rockiln.errors import LockError
 from rockiln.lock_file import read_lock, write_lock
 from rockiln.locked import Lock, LockedTarget, Unresolved
@@ -21,7 +21,7 @@ from rockiln.plan import Plan, PlannedTarget
 from rockiln.source_tree import find_distributions, hash_tree
 
 __all__ = [
-    "COMPRESSORS", "Lock", "LockChange", "LockFault", "LockedTarget", "Unresolved", "check_lock", "diff_locks",
+    "Lock", "LockChange", "LockFault", "LockedTarget", "Unresolved", "check_lock", "diff_locks",
     "inputs_sha256", "is_current", "mirror_setting", "mirror_variable",
     "possible_ids", "read_lock", "requested_owners", "require",
     "wheel_pins", "write_lock",
@@ -29,9 +29,6 @@ __all__ = [
 
 RESOLVER = 1
 """Part of every inputs hash: raised when the same inputs must be resolved anew, since rockiln resolves differently."""
-
-COMPRESSORS = ("deflate", "zstandard")
-"""Libraries whose version decides the bytes of a layer, and so every digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +159,10 @@ def _find_faults(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> Iterator
 
 
 def _compressor_faults(lock: Lock) -> Iterator[LockFault]:
+    installed = compressor_versions() if lock.compressors else {}
     for name, version in lock.compressors.items():
-        if version != installed_version(name):
-            message = f"matrix.lock: digests hold with {name} {version}; here is {installed_version(name)}"
+        if version != installed.get(name):
+            message = f"matrix.lock: digests hold with {name} {version}; here is {installed.get(name, 'none')}"
             yield LockFault(target_id="", message=message, hint=f"install {name}=={version}, or run: rockiln lock")
 
 

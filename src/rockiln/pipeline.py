@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rockiln.assemble.rootfs import assemble
-from rockiln.build_key import compute_build_key, find_finished_image, remember_image
+from rockiln.build_key import compute_build_key, remember_image
 from rockiln.contents import Contents
 from rockiln.errors import GoneError, IntegrityError
 from rockiln.fetch import FetchReport, fetch_artifacts, require_held
@@ -17,7 +17,6 @@ from rockiln.jsonable import write_value
 from rockiln.layers import split
 from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
-from rockiln.relock import relock_debs
 from rockiln.resolve.own_wheels import bring_own_wheels
 from rockiln.sandbox import NamespaceSandbox
 from rockiln.scratch import remove_abandoned
@@ -42,17 +41,13 @@ class BuildOptions:
 
 
 def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
-    """Build one target, or find that nothing has to be done."""
+    """Build one target, whatever an earlier build left; `find_current_image` says whether that is needed."""
     for path in invocation.folders.scratch_paths:
         remove_abandoned(path)
     locked = require(invocation.lock, planned, invocation.matrix)
-    key = compute_build_key(planned, locked, options.compression)
-    folder = invocation.folders.target_path(planned.id)
-    if not options.verify and (finished := find_finished_image(folder, key)):
-        invocation.console.say(f"{planned.id}: up to date")
-        return finished
     locked, image = _fetch_and_make(planned, locked, invocation, options)
-    remember_image(folder, compute_build_key(planned, locked, options.compression), image)
+    key = compute_build_key(planned, locked, options.compression)
+    remember_image(invocation.folders.target_path(planned.id), key, image)
     return image
 
 
@@ -87,6 +82,8 @@ def fetch_target(
     except GoneError as gone:
         if not options.relock_gone:
             raise
+        from rockiln.relock import relock_debs  # all of resolving, which a build can do without
+
         invocation.console.warn(gone.message)
         locked = relock_debs(planned, invocation)
         report = _fetch(locked, store, invocation, options)

@@ -10,9 +10,10 @@ import pytest
 from imaging import make_folders, make_locked, make_rootfs, make_wheel, plan_jax
 from leftovers import flip_byte
 
-from rockiln.build_key import BUILT, VALUES, compute_build_key, find_finished_image, remember_image
+from rockiln.build_key import BUILT, compute_build_key, find_finished_image, remember_image
 from rockiln.console import Console
 from rockiln.contents import Contents
+from rockiln.folders import VALUES
 from rockiln.image import Image
 from rockiln.jsonable import write_value
 from rockiln.layers import split

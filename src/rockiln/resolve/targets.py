@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from importlib.metadata import version as installed_version
 from itertools import groupby
 
 from packaging.version import Version
 
 from rockiln.artifact import Artifact
+from rockiln.compress import compressor_versions
 from rockiln.console import Console
 from rockiln.download.client import open_client
 from rockiln.download.patience import Patience
 from rockiln.errors import ResolveError
 from rockiln.folders import Folders
 from rockiln.lock import (
-    COMPRESSORS,
     Lock,
     LockedTarget,
     Unresolved,
@@ -149,7 +148,7 @@ def _start(old_lock: Lock, matrix: Matrix) -> Lock:
     return Lock(
         targets={target_id: target for target_id, target in old_lock.targets.items() if target_id in ids},
         unresolved={target_id: entry for target_id, entry in old_lock.unresolved.items() if target_id in ids},
-        compressors={name: installed_version(name) for name in COMPRESSORS},
+        compressors=compressor_versions(),
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from rockiln.image import Image
 from rockiln.invocation import Invocation
+from rockiln.plan import PlannedTarget
 from rockiln.verbs.answer import Answer, format_bytes
 from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add_json, add_targets
 
@@ -25,15 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """Build each target in turn; with --smoke, run its checks before the next one starts."""
-    from rockiln.pipeline import BuildOptions, build_image
     from rockiln.verbs.smoke import smoke_target
 
-    options = BuildOptions(
-        compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify
-    )  # fmt: skip
     images, lines, fault = [], [], None
     for planned in invocation.select(tuple(args.targets)):
-        image = build_image(planned, invocation, options)
+        image = have_image(planned, args, invocation)
         images.append(image)
         lines.append(describe_image(image))
         if args.smoke:
@@ -41,6 +38,22 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
             lines.append(smoked.text)
             fault = fault or smoked.fault
     return Answer(text="\n".join(lines), value=images, fault=fault)
+
+
+def have_image(planned: PlannedTarget, args: argparse.Namespace, invocation: Invocation) -> Image:
+    """What an earlier build left, where it would be made again; else what the pipeline makes."""
+    from rockiln.build_key import find_current_image
+
+    current = None if args.verify else find_current_image(planned, invocation, args.compression)
+    if current:
+        invocation.console.say(f"{planned.id}: up to date")
+        return current
+    from rockiln.pipeline import BuildOptions, build_image  # loads every stage
+
+    options = BuildOptions(
+        compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify
+    )  # fmt: skip
+    return build_image(planned, invocation, options)
 
 
 def describe_image(image: Image) -> str:

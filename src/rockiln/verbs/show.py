@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from rockiln.build_key import VALUES
 from rockiln.errors import UsageError
+from rockiln.folders import VALUES
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer
 
