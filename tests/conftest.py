@@ -39,9 +39,8 @@ def _lacks_userns() -> str:
 def _lacks_network() -> str:
     from pathlib import Path
 
-    from rockiln.resolve.hosts import source_urls
-
     from rockiln.matrix import read_matrix
+    from rockiln.resolve.hosts import source_urls
 
     matrix = read_matrix(Path(__file__).parents[1] / "matrix.toml")
     archive = matrix.sources["debian-12"]
