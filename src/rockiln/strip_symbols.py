@@ -93,6 +93,7 @@ def _strip_content(entry: Entry, contents: Contents, cache_path: Path) -> Conten
             content = Content(*json.loads(known))
             if contents.holds(*content):
                 return content
+        contents.check(entry.sha256)  # what is made of a damaged library would look like any other
         content = contents.put(cut.pieces(source))
         write_sealed(record_path, json.dumps(content).encode())
         return content

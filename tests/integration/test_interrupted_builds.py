@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -92,3 +93,20 @@ def test_interrupt_is_one_line_and_leaves_nothing(
     assert wait_for_processes(project) == []
     assert not (project.path / "build" / SMALL / "image").exists()
     assert project.build() == digest
+
+
+def test_interrupt_while_a_server_keeps_silent(small_project: SmallProject, digest: str, tmp_path: Path) -> None:
+    """Threads that hang in a read do not hold up the end."""
+    project = small_project.copy_to(tmp_path, store=False)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        mirror = f"debian=http://127.0.0.1:{silent.getsockname()[1]}"
+        with project.start("--quiet", "--mirror", mirror, "build", SMALL) as process:
+            connection, _ = silent.accept()
+            os.killpg(process.pid, signal.SIGINT)
+            interrupted_s = time.monotonic()
+            with connection:
+                _, stderr = process.communicate(timeout=60)
+    assert time.monotonic() - interrupted_s < 10
+    assert (process.returncode, stderr) == (130, "rockiln: interrupted; nothing half-written was kept\n")
+    assert project.build() == digest
+    assert list_unfinished(project) == []

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 from imaging import make_rootfs
+from leftovers import flip_byte
 
 from rockiln.contents import Contents
+from rockiln.errors import IntegrityError
 from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.elf import read_elf
 from rockiln.recipe_file import StripRule
@@ -186,6 +188,17 @@ def test_result_is_remembered_and_made_again_when_it_is_gone(
     contents.discard(new)
     assert strip_tree(data, contents, tmp_path) == first
     assert contents.holds(new, first.entries[LIBRARY].size_bytes)
+
+
+def test_damaged_library_is_named_and_nothing_is_made_of_it(
+    compile_library: Callable[..., bytes], contents: Contents, tmp_path: Path
+) -> None:
+    sha256, _ = contents.put_bytes(compile_library())
+    flip_byte(contents.path_of(sha256), 5000)
+    with pytest.raises(IntegrityError, match=sha256) as caught:
+        strip_tree(compile_library(), contents, tmp_path)
+    assert caught.value.sha256 == sha256
+    assert not (tmp_path / "cache").exists()
 
 
 def test_symbols_before_mapped_bytes_stay(compile_library: Callable[..., bytes], tmp_path: Path) -> None:
