@@ -1,7 +1,8 @@
 """Rootfs + drop rules → Rootfs without what the rules name; RECORD files and dpkg's lists say what is left.
 
-Globs: `*` and `?` stay within one folder, `[…]` is a set, `**` as a whole part crosses folders, also none. The first
-rule that names a path, and does not keep it, drops it. A folder that a rule names goes when nothing is left in it.
+Globs are pathlib's: `*` and `?` stay within one folder, `[…]` is a set, `**` as a whole part crosses folders, also
+none; at the end it is everything below. The first rule that names a path, and does not keep it, drops it. A folder
+that is emptied goes too, unless a rule keeps it.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ def compile_globs(globs: Iterable[str]) -> re.Pattern[str]:
 
 def _translate(glob: str) -> str:
     """As pathlib's full_match does, which Python 3.11 and 3.12 lack."""
-    parts = re.sub(r"(\*\*/)+", "**/", glob).split("/")
+    named = glob.split("/")
+    parts = [part for number, part in enumerate(named) if part != "**" or named[number - 1 : number] != ["**"]]
     regex = ""
     for number, part in enumerate(parts):
         is_last = number == len(parts) - 1
         if part == "**":
-            regex = (regex.removesuffix("/") + "(?:/.+)?" if regex else ".+") if is_last else f"{regex}(?:.+/)?"
+            regex += ".+" if is_last else "(?:.+/)?"
         else:
             regex += ("[^/]+" if part == "*" else _translate_part(part)) + ("" if is_last else "/")
     return regex
@@ -105,30 +107,35 @@ def choose_dropped(entries: Mapping[str, Entry], rules: Sequence[DropRule]) -> d
         if any_rule.fullmatch(path) and (name := next((rule.name for rule in compiled if rule.names(entry)), ""))
     }
     named |= _find_byte_code(entries, named)
-    return _spare_full_folders(entries, named)
+    return _add_emptied_folders(entries, named, compile_globs(path for rule in rules for path in rule.keep))
 
 
 def _find_byte_code(entries: Mapping[str, Entry], named: Mapping[str, str]) -> dict[str, str]:
-    """Byte code goes with its source, and the folder of byte code with the last one."""
+    """Byte code goes with its source."""
     found = {}
     for path, entry in entries.items():
         folder, _, name = path.rpartition("/")
         if folder.endswith("/__pycache__") and path not in named:
             rule = named.get(f"{folder.removesuffix('__pycache__')}{name.partition('.')[0]}.py")
             if rule and entry.kind != "directory":
-                found[path] = found[folder] = rule
-    return {path: rule for path, rule in found.items() if path not in named}
+                found[path] = rule
+    return found
 
 
-def _spare_full_folders(entries: Mapping[str, Entry], named: Mapping[str, str]) -> dict[str, str]:
-    """Without the folders in which something is left."""
+def _add_emptied_folders(
+    entries: Mapping[str, Entry], named: Mapping[str, str], keep: re.Pattern[str]
+) -> dict[str, str]:
+    """With the folders that lose all they hold, and without named folders in which something is left."""
     needed: set[str] = set()
+    emptied: dict[str, str] = {}
     dropped = {}
     for path in sorted(entries, reverse=True):
-        if path in named and path not in needed:
-            dropped[path] = named[path]
+        folder = path.rpartition("/")[0]
+        rule = named.get(path) or ("" if keep.fullmatch(path) else emptied.get(path, ""))
+        if rule and path not in needed:
+            dropped[path] = emptied[folder] = rule
         else:
-            needed.add(path.rpartition("/")[0])
+            needed.add(folder)
     return dropped
 
 
