@@ -1,4 +1,4 @@
-"""Nothing but rockiln → the digests of a tiny image, as JSON. A program, so that a test can run it under any conditions.
+"""Nothing but rockiln → the digests of a tiny image, as JSON. A program: a test runs it under any conditions.
 
     PYTHONPATH=tests/unit python tests/golden/build_tiny_image.py FOLDER [JOBS]  # > tests/golden/tiny_image.json
 """

@@ -165,7 +165,7 @@ BLOBS = {
 
 
 def read_records(project: SmallProject) -> dict[str, bytes]:
-    """All records by their place; where the project lies is left out of them, and the note, which has hashes of that."""
+    """All records by their place, without where the project lies, and without the note, which has hashes of that."""
     top = project.path.parent
     patterns = (pattern for what, pattern in KEPT_RECORDS.items() if what != "note of the build")
     paths = sorted(path for pattern in patterns for path in top.glob(pattern))

@@ -30,7 +30,8 @@ PROGRAMS = ("dash", "cat", "ls")
 needs_skopeo = pytest.mark.skipif(not shutil.which("skopeo"), reason="skopeo is not installed")
 needs_umoci = pytest.mark.skipif(not shutil.which("umoci"), reason="umoci is not installed")
 needs_debian = pytest.mark.skipif(
-    not all(Path(path).exists() for path in (*LIBRARIES, "/usr/bin/dash")), reason="takes dash and libc from a Debian host"
+    not all(Path(path).exists() for path in (*LIBRARIES, "/usr/bin/dash")),
+    reason="takes dash and libc from a Debian host",
 )
 
 
@@ -42,7 +43,8 @@ def make_tree(contents: Contents) -> Rootfs:
         "usr/bin/sh": ("deb:dash", "-> dash"),
         "etc/passwd": ("rockiln", b"root:x:0:0:root:/root:/bin/sh\n"), "etc/group": ("rockiln", b"root:x:0:\n"),
         "proc": ("deb:base-files", ""), "dev": ("deb:base-files", ""), "sys": ("deb:base-files", ""),
-        "opt/venv/data/größe": ("wheel:jax", b"data" * 2_000_000), "opt/venv/again": ("wheel:jax", "=> opt/venv/data/größe"),
+        "opt/venv/data/größe": ("wheel:jax", b"data" * 2_000_000),
+        "opt/venv/again": ("wheel:jax", "=> opt/venv/data/größe"),
         f"opt/venv/{'long/' * 40}name": ("wheel:jax", b"deep"),
     }  # fmt: skip
     items |= {path.strip("/"): ("deb:libc6", Path(path).read_bytes()) for path in LIBRARIES}
@@ -51,7 +53,9 @@ def make_tree(contents: Contents) -> Rootfs:
     items |= {path.strip("/"): ("deb:libc6", Path(path).read_bytes()) for path in paths}
     items |= {f"usr/bin/{name}": ("deb:coreutils", Path(f"/usr/bin/{name}").read_bytes()) for name in PROGRAMS}
     tree = make_rootfs(contents, items, {"wheel:jax": "framework"})
-    programs = {path: entry._replace(mode=0o755) for path, entry in tree.entries.items() if entry.owner == "deb:coreutils"}
+    programs = {
+        path: entry._replace(mode=0o755) for path, entry in tree.entries.items() if entry.owner == "deb:coreutils"
+    }
     libraries = {path: entry._replace(mode=0o755) for path, entry in tree.entries.items() if entry.owner == "deb:libc6"}
     generated = {entry.path: entry for entry in image_entries(planned, make_locked(planned), contents)}
     entries = {**tree.entries, **programs, **libraries, **generated}
@@ -63,7 +67,8 @@ def make_tree(contents: Contents) -> Rootfs:
 
 def build(folder: Path, compression: Compression = "gzip") -> tuple[Image, Rootfs, Contents]:
     folders, planned = make_folders(folder), plan_jax(rocm=True)
-    planned = replace(planned, recipe=replace(planned.recipe, cmd=("sh", "-c", "echo default"), env={"PATH": "/usr/bin"}))
+    recipe = replace(planned.recipe, cmd=("sh", "-c", "echo default"), env={"PATH": "/usr/bin"})
+    planned = replace(planned, recipe=recipe)
     contents = Contents(folders.contents_path)
     tree = make_tree(contents)
     locked = make_locked(planned, make_wheel("jax", "1.0"))
