@@ -19,7 +19,6 @@ from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
 from rockiln.resolve.own_wheels import bring_own_wheels
 from rockiln.sandbox import NamespaceSandbox
-from rockiln.scratch import remove_abandoned
 from rockiln.slim import drop_paths
 from rockiln.store import Store
 from rockiln.strip_symbols import strip_symbols
@@ -42,8 +41,6 @@ class BuildOptions:
 
 def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
     """Build one target, whatever an earlier build left; `find_current_image` says whether that is needed."""
-    for path in invocation.folders.scratch_paths:
-        remove_abandoned(path)
     locked = require(invocation.lock, planned, invocation.matrix)
     locked, image = _fetch_and_make(planned, locked, invocation, options)
     key = compute_build_key(planned, locked, options.compression)

@@ -7,6 +7,7 @@ import argparse
 from rockiln.image import Image
 from rockiln.invocation import Invocation
 from rockiln.plan import PlannedTarget
+from rockiln.scratch import remove_abandoned
 from rockiln.verbs.answer import Answer, format_bytes
 from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add_json, add_targets
 
@@ -25,9 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    """Build each target in turn; with --smoke, run its checks before the next one starts."""
+    """Build each target in turn; with --smoke, run its checks before the next one starts.
+
+    First of all, what killed builds left is removed, even if nothing has to be done.
+    """
     from rockiln.verbs.smoke import smoke_target
 
+    for path in invocation.folders.scratch_paths:
+        remove_abandoned(path)
     images, lines, fault = [], [], None
     for planned in invocation.select(tuple(args.targets)):
         image = have_image(planned, args, invocation)
