@@ -84,7 +84,7 @@ def nightly(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("target", TARGETS)
 def image(session: nox.Session, target: str) -> None:
-    """Build one image from the lock and smoke it. `nox -s "image(TARGET)" -- --compression zstd` passes options on."""
+    """Build one image from the lock and smoke it; what follows -- goes to rockiln build."""
     install_rockiln(session)
     session.run("rockiln", "build", "--relock-gone", "--smoke", target, *session.posargs)
 
