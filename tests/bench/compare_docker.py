@@ -39,8 +39,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="rockiln-bench-") as folder:
         figures = _measure_all(args, Path(folder))
     record = {"target": args.target, "cpus": os.cpu_count(), "machine": platform.machine(), "figures": figures}
-    RESULTS_PATH.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(_format_table(figures))
+    RESULTS_PATH.parent.mkdir(exist_ok=True)
+    RESULTS_PATH.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def _measure_all(args: argparse.Namespace, folder: Path) -> Figures:
