@@ -131,21 +131,9 @@ def test_changed_layer_of_a_finished_image_is_named_by_smoke_and_mended_as_it_sa
 
 
 def truncate(path: Path) -> None:
-    """Half of the file is gone."""
+    """Half of the file is gone, as after a power cut. That any changed byte is noticed is shown in test_sealed.py."""
     path.chmod(0o644)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def empty(path: Path) -> None:
-    """As after a power cut."""
-    path.chmod(0o644)
-    path.write_bytes(b"")
-
-
-def put_zeros(path: Path) -> None:
-    """The same size."""
-    path.chmod(0o644)
-    path.write_bytes(bytes(path.stat().st_size))
 
 
 KEPT_RECORDS = {
@@ -172,7 +160,7 @@ def read_records(project: SmallProject) -> dict[str, bytes]:
     return {str(path.relative_to(top)): path.read_bytes().replace(str(top).encode(), b"") for path in paths}
 
 
-@pytest.mark.parametrize("change", [truncate, empty, put_zeros, flip_byte], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", [truncate, flip_byte], ids=lambda change: change.__name__)
 @pytest.mark.parametrize("what", KEPT_RECORDS)
 def test_damaged_record_is_made_again(
     change: Callable[[Path], None], what: str, project: SmallProject, undisturbed: SmallProject, digest: str
