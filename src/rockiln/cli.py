@@ -21,6 +21,7 @@ from rockiln.verbs.table import VERBS
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells count."""
+INTERRUPTION = "interrupted; nothing half-written was kept but downloads, which go on next time"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _report(error)
     except KeyboardInterrupt:
-        print("rockiln: interrupted; nothing half-written was kept", file=sys.stderr)
+        print(f"rockiln: {INTERRUPTION}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -46,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if args.debug:
             raise
-        return _report(DiskError(f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")))
+        message = f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
+        return _report(DiskError(message, hint="is the path right, and may this user read and write there?"))
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -136,7 +138,7 @@ def _parse_mirrors(pairs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     mirrors: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, equals, url = pair.partition("=")
-        if not (name and equals and url):
+        if not (name and equals and url.startswith(("http://", "https://", "file://", "/", "."))):
             raise UsageError(f"--mirror {pair!r} is not SOURCE=URL", hint="SOURCE is a key of [sources] in matrix.toml")
         mirrors[name] = (*mirrors.get(name, ()), url)
     return mirrors

@@ -25,7 +25,8 @@ def disk_faults_named(path: Path, needed_bytes: int = 0) -> Iterator[None]:
         if fault.errno in _FULL:
             raise make_full_error(path, needed_bytes) from fault
         if fault.errno in _REFUSED:
-            raise DiskError(f"{path}: cannot write: {os.strerror(fault.errno)}", hint=_HINT) from fault
+            hint = "give the folder to this user, or choose others with --cache and --project"
+            raise DiskError(f"{path}: cannot write: {os.strerror(fault.errno or 0)}", hint=hint) from fault
         raise
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from rockiln.compatibility import read_compatibility
 from rockiln.console import Console
+from rockiln.errors import UsageError
 from rockiln.folders import Folders
 from rockiln.lock import Lock, read_lock
 from rockiln.matrix import Matrix, read_matrix
 from rockiln.plan import Plan, PlannedTarget, make_plan, select_targets
 from rockiln.recipe import read_recipes
+from rockiln.tables import quote, suggest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,9 @@ class Invocation:
     def matrix(self) -> Matrix:
         """The matrix, with the command line's mirrors first."""
         matrix = read_matrix(self.matrix_path)
+        for name in self.mirrors.keys() - matrix.sources.keys():
+            hint = "a mirror is named after a key of [sources] in matrix.toml"
+            raise UsageError(f"--mirror: no source {quote(name)}{suggest(name, matrix.sources)}", hint=hint)
         known = dict(matrix.mirrors)
         extra = {name: (*urls, *known.get(name, ())) for name, urls in self.mirrors.items()}
         return replace(matrix, mirrors={**known, **extra})

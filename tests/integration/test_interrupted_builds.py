@@ -20,6 +20,7 @@ from small_project import SMALL, SmallProject
 pytestmark = [pytest.mark.network, pytest.mark.userns, pytest.mark.slow]
 
 KILLS = 20
+INTERRUPTED = "rockiln: interrupted; nothing half-written was kept but downloads, which go on next time\n"
 
 
 def forget_some(project: SmallProject, chance: random.Random) -> None:
@@ -88,7 +89,7 @@ def test_interrupt_is_one_line_and_leaves_nothing(
         stdout, stderr = process.communicate(timeout=60)
     assert time.monotonic() - interrupted_s < 20
     assert (process.returncode, stdout) == (130, "")
-    assert stderr == "rockiln: interrupted; nothing half-written was kept\n"
+    assert stderr == INTERRUPTED
     assert list_unfinished(project) == []
     assert wait_for_processes(project) == []
     assert not (project.path / "build" / SMALL / "image").exists()
@@ -107,6 +108,6 @@ def test_interrupt_while_a_server_keeps_silent(small_project: SmallProject, dige
             with connection:
                 _, stderr = process.communicate(timeout=60)
     assert time.monotonic() - interrupted_s < 10
-    assert (process.returncode, stderr) == (130, "rockiln: interrupted; nothing half-written was kept\n")
+    assert (process.returncode, stderr) == (130, INTERRUPTED)
     assert project.build() == digest
     assert list_unfinished(project) == []

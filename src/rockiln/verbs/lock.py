@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from rockiln.errors import LockError
+from rockiln.errors import LockError, ResolveError
 from rockiln.invocation import Invocation
-from rockiln.lock import Lock, check_lock, diff_locks
+from rockiln.lock import Lock, Unresolved, check_lock, diff_locks, mirror_setting
 from rockiln.plan import Plan
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets
@@ -47,7 +47,18 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     lines = [str(change) for change in changes]
     lines += [f"{item.target_id}: unresolved: {item.reason}" for item in unresolved]
     lines.append(_count(new))
-    return Answer(text="\n".join(lines), value={"changes": changes, "unresolved": unresolved})
+    fault = _find_fault(unresolved) if args.targets else None
+    return Answer(text="\n".join(lines), value={"changes": changes, "unresolved": unresolved}, fault=fault)
+
+
+def _find_fault(unresolved: list[Unresolved]) -> ResolveError | None:
+    """Who names a target wants it resolved; a lock of everything is kept with what could not be."""
+    if not unresolved:
+        return None
+    names = ", ".join(item.target_id for item in unresolved)
+    settings = dict.fromkeys(mirror_setting(item.source) for item in unresolved)
+    message = f'not resolved, for want of source "{unresolved[0].source}": {names}'
+    return ResolveError(message, hint=f"reach the source, or name a copy of it: {'; '.join(settings)}")
 
 
 def _check(args: argparse.Namespace, invocation: Invocation) -> Answer:

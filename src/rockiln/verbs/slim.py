@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """PATH, --archs, --output, --dry-run, --jobs, --json."""
-    parser.add_argument("path", type=Path, metavar="PATH", help="a library, a site-packages, a rootfs, /opt/rocm, …")
+    parser.add_argument("path", type=Path, metavar="PATH", help="a library, a site-packages, a rootfs, /opt/rocm, ...")
     parser.add_argument("--archs", required=True, metavar="ARCH,...", help="GPUs to keep code for, as gfx942,gfx950")
     parser.add_argument("--output", type=Path, metavar="PATH", help="write a copy there (default: change PATH itself)")
     parser.add_argument("--dry-run", action="store_true", help="change nothing, say what would change")

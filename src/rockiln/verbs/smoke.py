@@ -32,6 +32,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     chosen = invocation.select(tuple(args.targets))
     if args.junit and len(chosen) > 1:
         raise UsageError("--junit holds one target's report", hint="name one target")
+    if args.junit and not args.junit.absolute().parent.is_dir():
+        raise UsageError(f"--junit: there is no folder {args.junit.absolute().parent}", hint="make it first")
     images = [read_built_image(planned, invocation) for planned in chosen]
     answers = [
         smoke_target(planned, image, args.engine, tuple(args.tier), invocation)

@@ -1,0 +1,54 @@
+"""What a person gets for a wrong word on the command line: one message, what to do, the exit code of its kind."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rockiln.cli import main, make_parser
+
+ROOT = Path(__file__).parents[2]
+ROW = "jax-0.6.2-cpu-py3.11-debian-12"
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """Exit code and stderr of a command in this project."""
+    code = main(["--project", str(ROOT), *words])
+    return code, capsys.readouterr().err
+
+
+def test_mirror_of_an_unknown_source_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "--mirror", "debian12=http://127.0.0.1/", "plan")
+    assert code == 2
+    assert '"debian12"' in said
+    assert 'did you mean "debian-12"?' in said
+
+
+@pytest.mark.parametrize("pair", ["debian-12=ftp://127.0.0.1/", "debian-12=notaurl", "debian-12=", "=http://127.0.0.1/"])
+def test_mirror_that_is_no_url_is_refused(pair: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "--mirror", pair, "plan")
+    assert code == 2
+    assert "SOURCE=URL" in said
+
+
+def test_report_without_a_folder_is_refused_before_checks_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = run(capsys, "smoke", ROW, "--junit", str(tmp_path / "none" / "report.xml"))
+    assert code == 2
+    assert str(tmp_path / "none") in said
+
+
+def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                yield from _parsers(sub)
+
+
+def test_help_can_be_printed_in_any_locale() -> None:
+    assert all(parser.format_help().isascii() for parser in _parsers(make_parser()))
