@@ -42,6 +42,12 @@ def test_report_without_a_folder_is_refused_before_checks_run(
     assert str(tmp_path / "none") in said
 
 
+def test_tier_that_an_image_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "smoke", ROW, "--tier", "gpu")
+    assert code == 2
+    assert "it has: cpu" in said
+
+
 def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     yield parser
     for action in parser._actions:

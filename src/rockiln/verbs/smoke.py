@@ -34,6 +34,10 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         raise UsageError("--junit holds one target's report", hint="name one target")
     if args.junit and not args.junit.absolute().parent.is_dir():
         raise UsageError(f"--junit: there is no folder {args.junit.absolute().parent}", hint="make it first")
+    for planned in chosen:
+        if lacking := sorted(set(args.tier) - set(planned.recipe.smoke_tiers)):
+            has = ", ".join(planned.recipe.smoke_tiers)
+            raise UsageError(f"{planned.id} has no checks of tier {', '.join(lacking)}", hint=f"it has: {has}")
     images = [read_built_image(planned, invocation) for planned in chosen]
     answers = [
         smoke_target(planned, image, args.engine, tuple(args.tier), invocation)
