@@ -28,10 +28,14 @@ def _is_odd(path: Path) -> bool:
 
 
 def list_files(project: SmallProject) -> set[str]:
-    """All files that a build made, in cache and build folder."""
+    """All files that a build made, in cache and build folder; a smoke report is none of them."""
     roots = [*(project.cache_path / name for name in MADE), project.path / "build"]
     top = project.path.parent
-    return {str(path.relative_to(top)) for root in roots for path in root.rglob("*") if path.is_file()}
+    return {str(path.relative_to(top)) for root in roots for path in root.rglob("*") if _is_built(path)}
+
+
+def _is_built(path: Path) -> bool:
+    return path.is_file() and path.name != "smoke.json"
 
 
 def list_damaged(project: SmallProject) -> list[str]:
