@@ -17,9 +17,8 @@ from rockiln.errors import FetchError, FileFaultsError, IntegrityError
 from rockiln.lock import Lock, LockedTarget
 from rockiln.lock_file import read_lock, render_lock
 from rockiln.store import CHUNK_BYTES, Store, copy_chunks, read_chunks, require_match
+from rockiln.tar_stream import EPOCH_S
 
-EPOCH_S = 315532800
-"""1980-01-01, the mtime of everything that rockiln makes."""
 
 LOCK = "matrix.lock"
 LOCK_BYTES = 16 << 20

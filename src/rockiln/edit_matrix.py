@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 from tomlkit.items import AoT
 
+from rockiln.disk import write_whole
 from rockiln.errors import UsageError
 from rockiln.matrix import Matrix, parse_matrix
 from rockiln.tables import list_words, parse_pin, quote, suggest
@@ -58,12 +58,7 @@ def bump(matrix: Matrix, candidate: str, wheels: Sequence[str], evidence: str, e
 
 def write_matrix_text(path: Path, text: str) -> None:
     """Replace matrix.toml in one step."""
-    partial_path = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial_path.write_text(text, encoding="utf-8")
-        partial_path.replace(path)
-    finally:
-        partial_path.unlink(missing_ok=True)
+    write_whole(path, text.encode())
 
 
 def _read(path: Path) -> str:

@@ -24,10 +24,10 @@ from rockiln.resolve.wheel_directory import make_wheel_artifact
 from rockiln.resolve.wheel_tags import WheelPlatform, best_wheel, parse_wheel_name
 from rockiln.source_tree import find_distributions, hash_tree
 from rockiln.store import Store, hash_file
+from rockiln.tar_stream import EPOCH_S
 
 SOURCE = "own"
 """Stands where other artifacts have a key of [sources.*]."""
-EPOCH_S = 315532800
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _DROPPED = ("UV_", "PIP_", "PYTHON")
 """Variables of the host that a build must not hear."""
