@@ -19,7 +19,6 @@ from rockiln.lock_file import read_lock, render_lock
 from rockiln.store import CHUNK_BYTES, Store, copy_chunks, read_chunks, require_match
 from rockiln.tar_stream import EPOCH_S
 
-
 LOCK = "matrix.lock"
 LOCK_BYTES = 16 << 20
 """No larger lock is read from a bundle; that of all targets together has less than one."""
