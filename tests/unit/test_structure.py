@@ -46,6 +46,9 @@ def _modules() -> dict[str, Path]:
 
 
 MODULES = _modules()
+VAGUE = {"utils", "helpers", "common", "base", "manager", "misc", "util", "helper"}
+SHIPPED = sorted(path for pattern in ("plugins/*/src", "compat/src", "tests/gfxemu/src") for path in ROOT.glob(pattern))
+"""Source folders of the other distributions; each has its own order of modules, but no circle and no vague name."""
 
 
 def _imports(name: str) -> set[str]:
@@ -87,6 +90,45 @@ def test_no_import_circle() -> None:
     assert not graph, f"in or behind a circle: {sorted(graph)}"
 
 
+def _shipped_modules(source: Path) -> dict[str, Path]:
+    return {
+        ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted(source.rglob("*.py"))
+    }
+
+
+def _shipped_imports(name: str, modules: dict[str, Path]) -> set[str]:
+    """What `name` imports of its own distribution when it is imported; imports inside functions come later."""
+    found = set()
+    for node in ast.parse(modules[name].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            below = {f"{node.module}.{alias.name}" for alias in node.names} & modules.keys()
+            found |= below or {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {module for module in found if module in modules and module != name}
+
+
+@pytest.mark.parametrize("source", SHIPPED, ids=lambda source: str(source.relative_to(ROOT)))
+def test_no_import_circle_in_other_distributions(source: Path) -> None:
+    modules = _shipped_modules(source)
+    graph = {name: _shipped_imports(name, modules) for name in modules}
+    while free := {name for name, imports in graph.items() if not imports & graph.keys()}:
+        graph = {name: imports for name, imports in graph.items() if name not in free}
+    assert not graph, f"in or behind a circle: {sorted(graph)}"
+
+
+@pytest.mark.parametrize("source", SHIPPED, ids=lambda source: str(source.relative_to(ROOT)))
+def test_other_distributions_have_no_vague_names(source: Path) -> None:
+    assert not [name for name in _shipped_modules(source) if VAGUE & set(name.split("."))]
+
+
+@pytest.mark.parametrize("source", SHIPPED, ids=lambda source: str(source.relative_to(ROOT)))
+def test_builder_and_what_it_ships_never_import_each_other(source: Path) -> None:
+    for path in source.rglob("*.py"):
+        assert not re.search(r"^\s*(from|import) rockiln(\.| |$)", path.read_text(encoding="utf-8"), re.MULTILINE), path
+
+
 def _python_files() -> list[Path]:
     folders = ("src", "tests", "images", "plugins", "compat")
     return [ROOT / "noxfile.py", *(path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))]
@@ -114,8 +156,7 @@ def test_module_says_what_it_is_for(name: str) -> None:
 
 
 def test_forbidden_names_are_absent() -> None:
-    vague = {"utils", "helpers", "common", "base", "manager", "misc", "util", "helper"}
-    assert not [name for name in MODULES if vague & set(name.split("."))]
+    assert not [name for name in MODULES if VAGUE & set(name.split("."))]
 
 
 def _error_classes() -> list[type[errors.RockilnError]]:
