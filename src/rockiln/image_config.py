@@ -64,16 +64,15 @@ def make_config(planned: PlannedTarget, locked: LockedTarget, layers: Sequence[L
     )
 
 
-def make_manifest(config: bytes, layers: Sequence[Layer]) -> bytes:
+def make_manifest(config: bytes, layers: Sequence[Layer], annotations: Mapping[str, str] | None = None) -> bytes:
     """https://github.com/opencontainers/image-spec/blob/main/manifest.md"""
-    return encode(
-        {
-            "schemaVersion": 2,
-            "mediaType": MANIFEST_TYPE,
-            "config": describe(CONFIG_TYPE, config),
-            "layers": [_describe_layer(layer) for layer in layers],
-        }
-    )
+    manifest: dict[str, object] = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST_TYPE,
+        "config": describe(CONFIG_TYPE, config),
+        "layers": [_describe_layer(layer) for layer in layers],
+    }
+    return encode({**manifest, "annotations": dict(annotations)} if annotations else manifest)
 
 
 def describe(media_type: str, content: bytes) -> dict[str, object]:

@@ -19,6 +19,8 @@ from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
 from rockiln.resolve.own_wheels import bring_own_wheels
 from rockiln.sandbox import NamespaceSandbox
+from rockiln.sizes.annotation import annotate
+from rockiln.sizes.of_rootfs import add_up_rootfs, complete_sizes
 from rockiln.slim import drop_paths
 from rockiln.store import Store
 from rockiln.strip_symbols import strip_symbols
@@ -118,11 +120,15 @@ def _make_image(
     slimmed = drop_paths(rootfs, planned.recipe.drops, contents)
     stripped = strip_symbols(slimmed, planned.recipe.strips, contents, folders.cache_path)
     layers = split(stripped, planned.recipe.layer_budget)
-    image = write_image(planned, locked, layers, contents, folders, options.compression, jobs, console)
+    sizes = add_up_rootfs(planned.id, stripped, layers, contents)
+    image = write_image(
+        planned, locked, layers, contents, folders, options.compression, jobs, console, annotations=annotate(sizes)
+    )
     write_value(planned, folder / "plan.json")
     write_value(replace(stripped, dropped=()), folder / "rootfs.json")
     write_value(slimmed.dropped, folder / "dropped.json")
     write_value(image.layers, folder / "layers.json")
+    write_value(complete_sizes(sizes, image), folder / "sizes.json")
     write_value(image, folder / "image.json")
     return image
 

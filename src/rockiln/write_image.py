@@ -57,12 +57,13 @@ REBUILD_HINT = "rockiln build TARGET writes it anew"
 def write_image(  # noqa: PLR0913, PLR0917  # the last stage needs what all earlier ones made
     planned: PlannedTarget, locked: LockedTarget, plans: Sequence[LayerPlan], contents: Contents, folders: Folders,
     compression: Compression, jobs: int, console: Console, revision: str = "",
+    annotations: Mapping[str, str] | None = None,
 ) -> Image:  # fmt: skip
-    """Write layers that are not in the cache yet, then the layout."""
+    """Write layers that are not in the cache yet, then the layout; `annotations` go into the manifest."""
     cache = LayerCache(path=folders.layers_path)
     layers = write_layers(plans, contents, cache, choose_scheme(compression), jobs, console)
     config = make_config(planned, locked, layers, revision)
-    manifest = make_manifest(config, layers)
+    manifest = make_manifest(config, layers, annotations)
     image = Image(
         target_id=planned.id,
         layout_path=folders.target_path(planned.id) / "image",

@@ -27,7 +27,7 @@ FLOORS = (
     ("lock", "assemble", "smoke"),
     ("invocation", "bundle", "download", "image_files"),
     ("resolve", "image_config"),
-    ("fetch", "relock", "write_image"),
+    ("fetch", "relock", "write_image", "sizes"),
     ("build_key",),
     ("pipeline",),
     ("verbs",),
