@@ -1,0 +1,1 @@
+"""One module a base op → REFERENCES: op name → a NumPy float64 function of the op's arrays and scalars."""
