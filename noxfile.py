@@ -101,6 +101,17 @@ def plugins(session: nox.Session, framework: str, version: str) -> None:
 
 
 @nox.session
+def compat(session: nox.Session) -> None:
+    """hipcompat: types and its own tests."""
+    groups = nox.project.dependency_groups(nox.project.load_toml(ROOT / "compat" / "pyproject.toml"), "test", "lint")
+    session.install("--quiet", "-e", "./compat", *groups)
+    session.chdir("compat")
+    session.run("mypy")
+    session.run("ruff", "check", ".")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
 def wheels(session: nox.Session) -> None:
     """Build the wheel of rockiln and of each own distribution into dist/, reproducibly."""
     session.install("--quiet", "build", "hatchling")

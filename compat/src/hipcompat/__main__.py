@@ -1,0 +1,7 @@
+"""`python -m hipcompat` → the command line."""
+
+import sys
+
+from hipcompat.cli import main
+
+sys.exit(main())

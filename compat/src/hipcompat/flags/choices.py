@@ -1,0 +1,156 @@
+"""The value of an nvcc option → what becomes of it, for options whose value decides."""
+
+from __future__ import annotations
+
+from hipcompat.flags.option import Choice
+
+LIBRARIES = {
+    "cudart": "amdhip64", "cudart_static": "amdhip64", "cuda": "amdhip64", "nvrtc": "hiprtc", "cublas": "hipblas",
+    "cublasLt": "hipblaslt", "cusparse": "hipsparse", "cusolver": "hipsolver", "cufft": "hipfft", "cufftw": "hipfftw",
+    "curand": "hiprand", "nccl": "rccl", "cudnn": "MIOpen", "nvToolsExt": "roctx64", "cusparseLt": "hipsparselt",
+}  # fmt: skip
+"""Library names without lib: CUDA's → ROCm's (the -dev packages' .so names)."""
+
+DEFINES = {
+    "__CUDA_NO_HALF_OPERATORS__": "__HIP_NO_HALF_OPERATORS__=1",
+    "__CUDA_NO_HALF_CONVERSIONS__": "__HIP_NO_HALF_CONVERSIONS__=1",
+    "CUDA_API_PER_THREAD_DEFAULT_STREAM": "HIP_API_PER_THREAD_DEFAULT_STREAM",
+}
+"""As torch.utils.cpp_extension defines them, and as hip/hip_runtime_api.h reads them."""
+
+FAITHLESS_DEFINES = ("__CUDA_ARCH__", "__CUDACC__", "CUDA_VERSION", "CUDART_VERSION", "__CUDACC_VER_MAJOR__")
+"""A definition that claims NVIDIA's compiler; code then takes branches that do not compile, or compute wrongly."""
+
+FAST_MATH = (
+    "-fgpu-flush-denormals-to-zero",
+    "-fgpu-approx-transcendentals",
+    "-fno-hip-fp32-correctly-rounded-divide-sqrt",
+    "-ffp-contract=fast",
+)
+"""nvcc: --ftz=true --prec-div=false --prec-sqrt=false --fmad=true and the fast intrinsics; device code only."""
+
+NVCC_WARNINGS = frozenset((
+    "cross-execution-space-call", "default-stream-launch", "deprecated-declarations", "ext-lambda-captures-this",
+    "missing-launch-bounds",
+))  # fmt: skip
+
+
+def choose_library(name: str) -> Choice:
+    """-lNAME: ROCm's library of the same purpose."""
+    if name in LIBRARIES:
+        return "replaced", (f"-l{LIBRARIES[name]}",), f"lib{LIBRARIES[name]} has what lib{name} has, under HIP's names"
+    if name == "cudadevrt":
+        return "dropped", (), "the device runtime is what dynamic parallelism needs, which HIP has not"
+    if name == "nvidia-ml":
+        return "refused", (), "NVML has no twin of the same calls; amdsmi is the library to write for"
+    if name.startswith(("npp", "nvjpeg", "cufile", "nvJitLink", "cutensor", "nvgraph", "nvblas")):
+        return "refused", (), f"ROCm has no lib{name}"
+    return "kept", (f"-l{name}",), ""
+
+
+def choose_define(text: str) -> Choice:
+    """-DNAME: macros that HIP reads under another name; those that claim NVIDIA's compiler go."""
+    name = text.partition("=")[0]
+    if name in DEFINES:
+        return "replaced", (f"-D{DEFINES[name]}",), "HIP's headers read this name"
+    if name in FAITHLESS_DEFINES:
+        return "refused", (), f"{name} must not be claimed: code that asks for it would take NVIDIA's branches"
+    return "kept", (f"-D{text}",), ""
+
+
+def choose_undefine(name: str) -> Choice:
+    """-UNAME."""
+    if name in DEFINES:
+        return "replaced", (f"-U{DEFINES[name].partition('=')[0]}",), "HIP's headers read this name"
+    return "kept", (f"-U{name}",), ""
+
+
+def choose_include(path: str) -> Choice:
+    """-I: CUDA's own headers must not be found before HIP's."""
+    if _is_toolkit(path):
+        return "dropped", (), "NVIDIA's headers clash with HIP's"
+    return "kept", ("-I", path), ""
+
+
+def choose_library_path(path: str) -> Choice:
+    """-L."""
+    if _is_toolkit(path):
+        return "dropped", (), "nothing from the CUDA toolkit is linked"
+    return "kept", ("-L", path), ""
+
+
+def _is_toolkit(path: str) -> bool:
+    return any(part == "cuda" or part.startswith("cuda-") for part in path.split("/")) and "/local/" in f"/{path}"
+
+
+def choose_language(name: str) -> Choice:
+    """-x."""
+    return ("replaced", ("-x", "hip"), "HIP is the language") if name == "cu" else ("kept", ("-x", name), "")
+
+
+def choose_optimization(level: str) -> Choice:
+    """-O, whose level clang also reads as one word."""
+    return "kept", (f"-O{level}",), ""
+
+
+def choose_machine(bits: str) -> Choice:
+    """-m64 is all there is."""
+    return ("kept", ("-m64",), "") if bits == "64" else ("refused", (), "ROCm is 64-bit only")
+
+
+def choose_rdc(value: str) -> Choice:
+    """-rdc=true."""
+    return ("replaced", ("-fgpu-rdc",), "") if value == "true" else ("dropped", (), "it is clang's default")
+
+
+def choose_ftz(value: str) -> Choice:
+    """--ftz."""
+    no = "" if value == "true" else "no-"
+    return "replaced", (f"-f{no}gpu-flush-denormals-to-zero",), ""
+
+
+def choose_precision(value: str) -> Choice:
+    """--prec-div, --prec-sqrt: clang has one switch for both."""
+    no = "no-" if value == "false" else ""
+    return "replaced", (f"-f{no}hip-fp32-correctly-rounded-divide-sqrt",), "one switch for division and square root"
+
+
+def choose_contraction(value: str) -> Choice:
+    """--fmad."""
+    return "replaced", ("-ffp-contract=off" if value == "false" else "-ffp-contract=fast",), ""
+
+
+def choose_fast_math(value: str) -> Choice:
+    """--use_fast_math, which may be written with a value."""
+    if value == "false":
+        return "dropped", (), "it is clang's default"
+    return "replaced", FAST_MATH, "the four things that nvcc's switch means, for device code only"
+
+
+def choose_stream(value: str) -> Choice:
+    """--default-stream."""
+    stream = "per-thread" if value == "per-thread" else "legacy"
+    return "replaced", (f"-fgpu-default-stream={stream}",), ""
+
+
+def choose_werror(value: str) -> Choice:
+    """--Werror: the kinds besides all-warnings are nvcc's own."""
+    if value in {"all-warnings", ""}:
+        return "replaced", ("-Werror",), ""
+    if value == "reorder":
+        return "replaced", ("-Werror=reorder",), ""
+    if value in NVCC_WARNINGS:
+        return "dropped", (), f"clang has no warning {value!r} of nvcc's"
+    return "kept", (f"-Werror={value}",), ""
+
+
+def choose_ptxas(value: str) -> Choice:
+    """-Xptxas: only -v says something that clang can say too."""
+    if value in {"-v", "--verbose", "-warn-spills", "--warn-on-spills"}:
+        return "replaced", ("-Rpass-analysis=kernel-resource-usage",), "clang's report of registers, spills and LDS"
+    return "dropped", (), "there is no ptxas; the AMDGPU backend takes no such option"
+
+
+def choose_linker_option(value: str) -> Choice:
+    """-Xlinker."""
+    return "kept", ("-Xlinker", value), ""

@@ -1,0 +1,136 @@
+"""nvcc's arguments → Translation: clang's arguments, and a note for each that did not stay as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hipcompat.flags.option import Kind, Option
+from hipcompat.flags.table import BY_NAME
+
+JOINED = tuple(sorted(name for name, option in BY_NAME.items() if option.joined and len(name) == 2))
+OPTIONAL_VALUE = {"--Werror", "-Werror", "--use_fast_math", "-use_fast_math"}
+"""-Werror alone belongs to the host compiler; -use_fast_math=true is accepted by nvcc."""
+CUDA_SOURCES = (".cu", ".cup")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One argument that was replaced, dropped or refused. `given` is as it stood, `became` what clang gets."""
+
+    given: str
+    kind: Kind
+    became: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translation:
+    """`arguments` are for clang++ or hipcc; `notes` hold what is not simply the same."""
+
+    arguments: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def refused(self) -> tuple[Note, ...]:
+        """What the arguments ask for and cannot have."""
+        return tuple(note for note in self.notes if note.kind == "refused")
+
+
+def translate_flags(arguments: Sequence[str], *, archs: Sequence[str] = ()) -> Translation:
+    """Arguments as nvcc gets them (without its name) → Translation for clang++ and hipcc.
+
+    `archs` are LLVM's names (gfx942); without any, clang chooses by the GPU that is present. An argument that nvcc does
+    not document is passed on: clang knows it or says so. Notes on equal arguments are given once.
+    """
+    became: list[str] = [f"--offload-arch={arch}" for arch in archs]
+    notes: dict[Note, None] = {}
+    language = ""
+    for given, option, values in _split_options(arguments):
+        if option is None:
+            language = _follow_language(given, language, became)
+            became.append(given)
+            continue
+        language = "given" if "-x" in option.names else language
+        for value in values:
+            kind, clang, reason = option.translate(value)
+            became += clang
+            if kind != "kept":
+                notes[Note(given=given, kind=kind, became=clang, reason=reason)] = None
+    return Translation(arguments=_drop_repeats(became), notes=tuple(notes))
+
+
+def _follow_language(word: str, language: str, became: list[str]) -> str:
+    """clang takes .cu for CUDA: say HIP before it, and nothing before a file that is none."""
+    if word.startswith("-") or language == "given":
+        return language
+    wanted = "hip" if word.endswith(CUDA_SOURCES) else ""
+    if wanted != language:
+        became += ["-x", wanted or "none"]
+    return wanted
+
+
+def _split_options(arguments: Sequence[str]) -> Iterator[tuple[str, Option | None, tuple[str, ...]]]:
+    """Each argument as it stood, its option (None: a file, or not nvcc's) and its values."""
+    rest = list(reversed(arguments))
+    while rest:
+        word = rest.pop()
+        name, equals, value = word.partition("=")
+        option = BY_NAME.get(name)
+        if option is None:
+            yield from _split_joined(word)
+        elif not option.takes_value or (name in OPTIONAL_VALUE and not equals):
+            yield word, _switch(option, word), ("",)
+        elif equals:
+            yield word, option, _split_values(option, value)
+        elif rest:
+            value = rest.pop()
+            yield f"{word} {value}", option, _split_values(option, value)
+        else:
+            yield word, None, ()
+
+
+def _switch(option: Option, word: str) -> Option | None:
+    """-Werror without a kind is the host compiler's own."""
+    return None if word == "-Werror" else option
+
+
+def _split_joined(word: str) -> Iterator[tuple[str, Option | None, tuple[str, ...]]]:
+    """-DNAME, -O3, -lfoo: letter and value in one word."""
+    if word[:2] in JOINED and len(word) > 2:
+        option = BY_NAME[word[:2]]
+        yield word, option, _split_values(option, word[2:])
+    else:
+        yield word, None, ()
+
+
+def _split_values(option: Option, text: str) -> tuple[str, ...]:
+    """Values at the commas that no backslash and no quote protects."""
+    if not option.splits:
+        return (text,)
+    values, value, quote = [], "", ""
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            value += next(characters, "")
+        elif character in "\"'" and quote in {"", character}:
+            quote = "" if quote else character
+        elif character == "," and not quote:
+            values.append(value)
+            value = ""
+        else:
+            value += character
+    return tuple(part for part in (*values, value) if part)
+
+
+def _drop_repeats(arguments: list[str]) -> tuple[str, ...]:
+    """-fgpu-rdc from both -dc and -rdc=true stands once; what else is repeated is the caller's."""
+    seen: set[str] = set()
+    once = {"-fgpu-rdc", "-foffload-lto", "-fgpu-flush-denormals-to-zero", "-ffp-contract=fast"}
+    kept = []
+    for argument in arguments:
+        if argument in once and argument in seen:
+            continue
+        seen.add(argument)
+        kept.append(argument)
+    return tuple(kept)

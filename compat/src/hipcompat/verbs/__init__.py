@@ -1,0 +1,1 @@
+"""One module a verb: its arguments → its answer. The modules hold no logic of the capability itself."""

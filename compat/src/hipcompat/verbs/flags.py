@@ -1,0 +1,38 @@
+"""hipcompat flags: nvcc's arguments → clang's on one line, and what was dropped and why."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from hipcompat.answer import Answer
+from hipcompat.errors import FindingsError
+from hipcompat.flags import Note, Translation, translate_flags
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """-- NVCC-ARGUMENT..., --arch, --json."""
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="what nvcc would get, after --")
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="gfx942, ...; may be repeated")
+    parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Exit 3 where an argument asks for something that cannot be had."""
+    translation = translate_flags(args.arguments, archs=args.arch)
+    fault = None
+    if translation.refused:
+        refused = ", ".join(note.given for note in translation.refused)
+        fault = FindingsError(f"cannot be had here: {refused}", hint="the reasons are above")
+    return Answer(text=_describe(translation), value=translation, fault=fault)
+
+
+def _describe(translation: Translation) -> str:
+    return "\n".join((shlex.join(translation.arguments), *map(_describe_note, translation.notes)))
+
+
+def _describe_note(note: Note) -> str:
+    reason = f" ({note.reason})" if note.reason else ""
+    if note.became:
+        return f"# {note.given}: {note.kind} by {shlex.join(note.became)}{reason}"
+    return f"# {note.given}: {note.kind}{reason}"

@@ -1,0 +1,91 @@
+"""nvcc's arguments → clang's: the cases of real build files, and clang-22 accepts what comes out."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hipcompat.flags import translate_flags
+from hipcompat.flags.table import BY_NAME, OPTIONS
+
+
+def _notes(*arguments: str) -> dict[str, str]:
+    return {note.given: note.kind for note in translate_flags(arguments).notes}
+
+
+def test_a_torch_extension_compiles_for_the_asked_arch() -> None:
+    given = [
+        "-O3", "-gencode=arch=compute_80,code=sm_80", "--expt-relaxed-constexpr", "-D__CUDA_NO_HALF_OPERATORS__",
+        "--compiler-options", "'-fPIC'", "-std=c++17", "-c", "k.cu", "-o", "k.o",
+    ]  # fmt: skip
+    translation = translate_flags(given, archs=["gfx942"])
+    assert " ".join(translation.arguments) == (
+        "--offload-arch=gfx942 -O3 -D__HIP_NO_HALF_OPERATORS__=1 -fPIC -std=c++17 -c -x hip k.cu -o k.o"
+    )
+
+
+@pytest.mark.parametrize("given", [["-arch", "sm_80"], ["-arch=sm_80"], ["--gpu-architecture", "sm_80"]])
+def test_every_way_to_write_a_value_is_read(given: list[str]) -> None:
+    translation = translate_flags(given)
+    assert translation.arguments == ()
+    assert [(note.given, note.kind) for note in translation.notes] == [(" ".join(given), "dropped")]
+
+
+def test_lists_are_split_at_bare_commas_only() -> None:
+    assert translate_flags(["-Xcompiler", "-fPIC,-DA='x,y'", "-I", "a,b"]).arguments == (
+        "-fPIC", "-DA=x,y", "-I", "a", "-I", "b",
+    )  # fmt: skip
+
+
+def test_linking_an_object_is_not_compiled_as_hip() -> None:
+    arguments = translate_flags(["a.cu", "b.o", "c.cu"]).arguments
+    assert arguments == ("-x", "hip", "a.cu", "-x", "none", "b.o", "-x", "hip", "c.cu")
+
+
+def test_a_claim_to_be_nvcc_is_refused() -> None:
+    assert _notes("-D__CUDA_ARCH__=800", "-lnvidia-ml", "-lnppc") == {
+        "-D__CUDA_ARCH__=800": "refused", "-lnvidia-ml": "refused", "-lnppc": "refused",
+    }  # fmt: skip
+
+
+def test_toolkit_headers_do_not_shadow_hip() -> None:
+    assert translate_flags(["-I/usr/local/cuda/include", "-Iinclude/cuda"]).arguments == ("-I", "include/cuda")
+
+
+def test_relocatable_code_is_asked_for_once() -> None:
+    assert translate_flags(["-rdc=true", "-dc", "k.cu"]).arguments == ("-fgpu-rdc", "-c", "-x", "hip", "k.cu")
+
+
+def test_unknown_arguments_are_left_to_clang() -> None:
+    given = ("-Wall", "-fno-strict-aliasing", "-march=native", "-Werror")
+    assert translate_flags(given).arguments == given
+
+
+def test_a_value_that_is_missing_is_left_to_clang() -> None:
+    assert translate_flags(["-o"]).arguments == ("-o",)
+
+
+def test_every_option_says_why_or_what() -> None:
+    assert not [option.names for option in OPTIONS if option.kind in {"dropped", "refused"} and not option.reason]
+    assert len(BY_NAME) == sum(len(option.names) for option in OPTIONS), "two options share a name"
+
+
+VALUES = {"-std": "c++17", "-x": "cu", "-m": "64", "-O": "2", "-Xcompiler": "-fPIC", "-ftemplate-depth": "900",
+          "-ftemplate-backtrace-limit": "5", "-Werror": "all-warnings", "-default-stream": "per-thread"}  # fmt: skip
+
+
+@pytest.mark.skipif(not shutil.which("clang-22"), reason="clang-22 is not installed")
+@pytest.mark.parametrize("name", [option.names[-1] for option in OPTIONS if option.kind in {"kept", "replaced"}])
+def test_clang_accepts_what_an_option_became(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("__attribute__((global)) void k() {}\n")
+    value = [VALUES.get(name, "true")] if BY_NAME[name].takes_value else []
+    arguments = translate_flags([name, *value, str(source)], archs=["gfx942"]).arguments
+    command = ["clang-22", "-###", "-nogpulib", "-nogpuinc", "-Werror=unused-command-line-argument", *arguments]
+    result = subprocess.run([*command, "-c"] if name == "-o" else command, capture_output=True, text=True, check=False)
+    refusals = [line for line in result.stderr.splitlines() if "unknown argument" in line or "unsupported" in line]
+    assert not refusals
+    assert "argument unused" not in result.stderr or name in {"-MF", "-MT", "-MP"}
