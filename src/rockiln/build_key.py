@@ -64,9 +64,9 @@ def _make_note(folder: Path, key: str, image: Image) -> bytes:
 
 
 def _strip_host_path(planned: PlannedTarget) -> dict[str, object]:
-    """The recipe without the folder it lies in: moving a checkout changes no key."""
+    """The recipe without the folder it lies in, since moving a checkout changes nothing; nor does a budget."""
     recipe = planned.recipe
-    return {name: getattr(recipe, name) for name in recipe.__dataclass_fields__ if name != "path"}
+    return {name: getattr(recipe, name) for name in recipe.__dataclass_fields__ if name not in {"path", "budget"}}
 
 
 def _hash_sources() -> str:

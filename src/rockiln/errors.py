@@ -108,3 +108,9 @@ class DiskError(RockilnError):
     """The disk is full or not writable; nothing half-written was kept."""
 
     exit_code = 16
+
+
+class BudgetError(RockilnError):
+    """A finished image is larger than its recipe's budget allows; what grew is in the message."""
+
+    exit_code = 17

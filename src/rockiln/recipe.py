@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from packaging.requirements import Requirement
 
+from rockiln.budget import Budget, merge_budgets
 from rockiln.matrix import Target
 from rockiln.recipe_file import DropRule, FileEdit, RecipeFile, StripRule, User, read_recipes
 
@@ -48,6 +49,8 @@ class Recipe:
     strips: tuple[StripRule, ...] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     """Symlinks to add: image path → target as written. For a name that no package brings."""
+    budget: Budget = field(default_factory=Budget)
+    """How large the image may be. It decides no byte of it."""
     smoke_paths: tuple[Path, ...] = ()
     """Folders of check_*.py programs: those of what this recipe extends first; the last of a name counts."""
 
@@ -77,6 +80,7 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         edits=tuple(_place(edit, target) for file in chain for when, edit in file.edits if when.holds(target)),
         drops=tuple(drop for file in chain for when, drop in file.drops if when.holds(target)),
         strips=tuple(strip for file in chain for when, strip in file.strips if when.holds(target)),
+        budget=merge_budgets(budget for file in chain for when, budget in file.budgets if when.holds(target)),
         users=tuple(user for file in chain for user in file.users),
         layer_budget=_last((file.layer_budget for file in chain), DEFAULT_LAYER_BUDGET),
         smoke_tiers=_keep_tiers(_last((file.smoke_tiers for file in chain), ()), target),

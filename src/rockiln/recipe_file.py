@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from rockiln.budget import Budget, read_budget
 from rockiln.errors import FileFaultsError
 from rockiln.matrix import FLAVOURS, ORIGINS, Target
 from rockiln.tables import Table, list_words, quote, read_toml, suggest
@@ -131,6 +132,7 @@ class RecipeFile:
     drops: tuple[tuple[When, DropRule], ...]
     links: tuple[tuple[When, Link], ...]
     strips: tuple[tuple[When, StripRule], ...]
+    budgets: tuple[tuple[When, Budget], ...]
     users: tuple[User, ...]
     labels: Mapping[str, str]
     files: Mapping[str, str]
@@ -176,6 +178,7 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         drops=tuple(_read_drop(table) for table in top.tables("drop")),
         links=tuple(_read_link(table) for table in top.tables("link")),
         strips=tuple(_read_strip(table) for table in top.tables("strip")),
+        budgets=tuple(_read_budget_section(table) for table in top.tables("budget")),
         users=tuple(_read_user(table) for table in top.tables("user")),
         labels=top.text_map("labels"),
         files=_read_files(top),
@@ -183,7 +186,7 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         workdir=_absolute(top, "workdir") if "workdir" in top else None,
         user=top.text("user-name") if "user-name" in top else None,
         cmd=top.texts("cmd") if "cmd" in top else None,
-        layer_budget=_read_budget(top) if "layer-budget" in top else None,
+        layer_budget=_read_layer_budget(top) if "layer-budget" in top else None,
         smoke_tiers=_read_tiers(top, "smoke-tiers"),
         required_tiers=_read_tiers(top, "required-tiers"),
     )
@@ -284,6 +287,12 @@ def _read_strip(table: Table) -> tuple[When, StripRule]:
     return when, strip
 
 
+def _read_budget_section(table: Table) -> tuple[When, Budget]:
+    found = _read_when(table), read_budget(table)
+    table.refuse_others()
+    return found
+
+
 def _read_link(table: Table) -> tuple[When, Link]:
     link = Link(path=_image_path(table, "path"), target=table.text("target"))
     table.text("why")
@@ -311,7 +320,7 @@ def _read_files(top: Table) -> Mapping[str, str]:
     return files
 
 
-def _read_budget(top: Table) -> int:
+def _read_layer_budget(top: Table) -> int:
     budget = top.number("layer-budget")
     if not 1 <= budget <= LAYER_LIMIT:
         top.fault("layer-budget", f"{budget} is not between 1 and {LAYER_LIMIT}")

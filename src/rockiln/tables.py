@@ -185,6 +185,11 @@ class Table:
         outer = self.table(key)
         return {name: outer.text(name) for name in self._typed(key, dict, {}, {})}
 
+    def number_map(self, key: str) -> Mapping[str, int]:
+        """A table whose values are all whole numbers."""
+        outer = self.table(key)
+        return {name: outer.number(name) for name in self._typed(key, dict, {}, {})}
+
     def texts_map(self, key: str) -> Mapping[str, tuple[str, ...]]:
         """A table whose values are all arrays of texts."""
         outer = self.table(key)

@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
 FLOORS = (
-    ("errors", "artifact", "folders", "console", "image", "archs", "source_tree"),
+    ("errors", "amounts", "artifact", "folders", "console", "image", "archs", "source_tree"),
     ("disk", "scratch", "sealed", "jsonable", "names", "tables", "manifest", "locked"),
     ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
     ("rootfs", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox"),
-    ("recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
+    ("budget", "recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
     ("recipe", "exploration", "slim", "strip_symbols", "layers"),
     ("plan", "checks", "layer_blobs"),
     ("lock", "assemble", "smoke"),

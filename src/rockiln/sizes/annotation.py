@@ -25,10 +25,10 @@ def annotate(sizes: Sizes) -> dict[str, str]:
     return {ANNOTATION: encode(value).decode()}
 
 
-def read_manifest(name: str, digest: str, manifest: Mapping[str, Any]) -> Sizes:
+def read_manifest(name: str, digest: str, manifest: Mapping[str, Any], diff_ids: Sequence[str] = ()) -> Sizes:
     """What a manifest tells. An image that rockiln did not write has layers, and no packages. Raises ImageError."""
     try:
-        layers = _read_layers(manifest["layers"])
+        layers = _read_layers(manifest["layers"], diff_ids)
         said = json.loads((manifest.get("annotations") or {}).get(ANNOTATION, "{}"))
         packages = {
             str(owner): PackageSize(version=str(version), size_bytes=int(size_bytes), files=int(files))
@@ -46,14 +46,16 @@ def read_manifest(name: str, digest: str, manifest: Mapping[str, Any]) -> Sizes:
     )  # fmt: skip
 
 
-def _read_layers(descriptors: Sequence[Mapping[str, Any]]) -> tuple[LayerSize, ...]:
+def _read_layers(descriptors: Sequence[Mapping[str, Any]], diff_ids: Sequence[str]) -> tuple[LayerSize, ...]:
     layers = []
-    for number, descriptor in enumerate(descriptors, 1):
+    known = (*diff_ids, *[""] * len(descriptors))
+    for number, (descriptor, diff_id) in enumerate(zip(descriptors, known, strict=False), 1):
         said = descriptor.get("annotations") or {}
         layers.append(
             LayerSize(
                 title=str(said.get(LAYER_TITLE) or f"layer {number}"),
                 digest=str(descriptor["digest"]),
+                diff_id=diff_id,
                 compressed_bytes=int(descriptor["size"]),
                 unpacked_bytes=int(said.get(LAYER_UNPACKED, 0)),
                 owners=tuple(str(said.get(LAYER_OWNERS, "")).split()),

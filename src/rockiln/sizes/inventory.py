@@ -28,6 +28,9 @@ class LayerSize:
 
     title: str
     digest: str
+    """Of the compressed blob; "" where an engine keeps none."""
+    diff_id: str
+    """Of the tar stream; "" where a registry was asked for the manifest only."""
     compressed_bytes: int
     unpacked_bytes: int
     owners: tuple[str, ...]

@@ -48,7 +48,7 @@ def describe_layers(image: Image) -> tuple[LayerSize, ...]:
     """Layers of an image that rockiln wrote."""
     return tuple(
         LayerSize(
-            title=layer.title, digest=layer.digest, compressed_bytes=layer.size_bytes,
+            title=layer.title, digest=layer.digest, diff_id=layer.diff_id, compressed_bytes=layer.size_bytes,
             unpacked_bytes=layer.unpacked_bytes, owners=layer.owners,
         )
         for layer in image.layers

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rockiln.amounts import format_bytes
 from rockiln.errors import RockilnError
+
+__all__ = ["Answer", "format_bytes", "tabulate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +24,3 @@ def tabulate(rows: list[tuple[str, ...]]) -> str:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
-
-
-def format_bytes(size_bytes: int) -> str:
-    """1234567 → "1.2 MB" (decimal units, as registries count)."""
-    amount = float(size_bytes)
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.2f} GB"

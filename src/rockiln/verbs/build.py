@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rockiln.errors import RockilnError, UsageError
 from rockiln.image import Image
 from rockiln.invocation import Invocation
 from rockiln.plan import PlannedTarget
@@ -11,14 +15,21 @@ from rockiln.scratch import remove_abandoned
 from rockiln.verbs.answer import Answer, format_bytes
 from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add_json, add_targets
 
+if TYPE_CHECKING:
+    from rockiln.sizes.inventory import Sizes
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """TARGET..., --compression, --bundle, --relock-gone, --verify, --smoke, --engine, --jobs, --json."""
+    """TARGET..., and how to build, judge and smoke it."""
     add_targets(parser)
     add_build_options(parser)
     parser.add_argument(
         "--verify", action="store_true", help="read all artifacts and layers that are kept, and replace damaged ones"
     )
+    parser.add_argument(
+        "--record-sizes", action="store_true",
+        help="write what an image within its budget weighs to images/NAME/sizes/TARGET.json, to be committed",
+    )  # fmt: skip
     parser.add_argument("--smoke", action="store_true", help="run the image's checks when it is built")
     add_engine(parser)
     add_jobs(parser)
@@ -28,17 +39,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """Build each target in turn; with --smoke, run its checks before the next one starts.
 
+    An image past its budget is finished and kept, so that it can be looked at; the exit code says that it is too large.
+
     First of all, what killed builds left is removed, even if nothing has to be done.
     """
     from rockiln.verbs.smoke import smoke_target
 
     for path in invocation.folders.scratch_paths:
         remove_abandoned(path)
-    images, lines, fault = [], [], None
+    images, lines = [], []
+    fault: RockilnError | None = None
     for planned in invocation.select(tuple(args.targets)):
+        earlier = find_earlier(planned, invocation)
         image = have_image(planned, args, invocation)
         images.append(image)
         lines.append(describe_image(image))
+        if over := judge_sizes(planned, earlier, args, invocation):
+            lines += [over.message] if fault else []  # the first is printed as the error
+            fault = fault or over
         if args.smoke:
             smoked = smoke_target(planned, image, args.engine, (), invocation)
             lines.append(smoked.text)
@@ -60,6 +78,38 @@ def have_image(planned: PlannedTarget, args: argparse.Namespace, invocation: Inv
         compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify
     )  # fmt: skip
     return build_image(planned, invocation, options)
+
+
+def find_earlier(planned: PlannedTarget, invocation: Invocation) -> Sizes | None:
+    """What to compare with past the budget: the record that somebody committed, else what was built last."""
+    from rockiln.sizes.stored import read_record, read_sizes
+
+    if record := read_record(record_path(planned)):
+        return record
+    last = read_sizes(invocation.folders.target_path(planned.id) / "sizes.json")
+    return replace(last, name="the last build") if last else None
+
+
+def judge_sizes(
+    planned: PlannedTarget, earlier: Sizes | None, args: argparse.Namespace, invocation: Invocation
+) -> RockilnError | None:
+    """The fault of an image past its budget; one within it is recorded where that was asked for."""
+    from rockiln.sizes.check_budget import check_budget
+    from rockiln.sizes.stored import read_sizes, write_record
+
+    sizes = read_sizes(invocation.folders.target_path(planned.id) / "sizes.json")
+    if sizes is None:
+        return UsageError(f"{planned.id}: sizes.json is damaged", hint=f"rockiln build --verify {planned.id}")
+    fault = check_budget(sizes, planned.recipe.budget, planned.recipe.name, earlier)
+    if args.record_sizes and not fault:
+        write_record(sizes, record_path(planned))
+        invocation.console.say(f"{planned.id}: sizes recorded in {record_path(planned)}")
+    return fault
+
+
+def record_path(planned: PlannedTarget) -> Path:
+    """Where a target's accepted sizes are committed."""
+    return planned.recipe.path.parent / "sizes" / f"{planned.id}.json"
 
 
 def describe_image(image: Image) -> str:

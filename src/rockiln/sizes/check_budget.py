@@ -1,0 +1,64 @@
+"""Sizes + Budget (+ an earlier image) → BudgetError that says what is too large and what grew, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rockiln.amounts import format_bytes, format_growth
+from rockiln.budget import Budget
+from rockiln.errors import BudgetError
+from rockiln.sizes.difference import Change, compare_packages
+from rockiln.sizes.inventory import Sizes
+
+GROWTHS = 10
+HINT = (
+    "`rockiln report TARGET` shows where the bytes are; leave something out ([[drop]], [[strip]], [[packages]]),"
+    " or raise [[budget]] and then run `rockiln build --record-sizes TARGET`"
+)
+
+
+def check_budget(sizes: Sizes, budget: Budget, recipe: str, earlier: Sizes | None) -> BudgetError | None:
+    """The fault, if there is one; with what grew since `earlier`, whose name says in words what it is."""
+    exceeded = tuple(_find_exceeded(sizes, budget))
+    if not exceeded:
+        return None
+    growths = _list_growths(sizes, earlier)
+    title = f"largest growths since {earlier.name}:" if earlier and growths else "largest packages:"
+    lines = growths or _list_largest(sizes)
+    message = "\n  ".join((f"{sizes.name}: larger than the budget of images/{recipe}/image.toml", *exceeded))
+    return BudgetError("\n  ".join((f"{message}\n{title}", *lines)), hint=HINT)
+
+
+def _find_exceeded(sizes: Sizes, budget: Budget) -> Iterator[str]:
+    ceilings = {owner: ceiling for owner, ceiling in sorted(budget.packages.items()) if owner in sizes.packages}
+    rows = (
+        ("compressed", sizes.compressed_bytes, budget.compressed_bytes),
+        ("unpacked", sizes.unpacked_bytes, budget.unpacked_bytes),
+        *((f"{owner}, unpacked", sizes.packages[owner].size_bytes, ceiling) for owner, ceiling in ceilings.items()),
+    )
+    for what, size_bytes, ceiling in rows:
+        if ceiling is not None and size_bytes > ceiling:
+            over = format_bytes(size_bytes - ceiling)
+            yield f"{what}: {format_bytes(size_bytes)}, {format_bytes(ceiling)} allowed, {over} too much"
+
+
+def _list_growths(sizes: Sizes, earlier: Sizes | None) -> list[str]:
+    changes = compare_packages(earlier, sizes) if earlier else ()
+    return [describe_change(change) for change in changes if change.growth > 0][:GROWTHS]
+
+
+def describe_change(change: Change) -> str:
+    """ "+12.1 MB  wheel:scipy 1.15.1 → 1.16.0"."""
+    versions = {
+        "added": f"{change.after_version} is new",
+        "removed": f"{change.before_version} is gone",
+        "changed": change.after_version
+        if change.before_version == change.after_version
+        else f"{change.before_version} → {change.after_version}",
+    }
+    return f"{format_growth(change.growth):>10}  {change.name} {versions[change.what]}".rstrip()
+
+
+def _list_largest(sizes: Sizes) -> list[str]:
+    largest = sorted(sizes.packages.items(), key=lambda item: (-item[1].size_bytes, item[0]))
+    return [f"{format_bytes(found.size_bytes):>10}  {owner} {found.version}" for owner, found in largest[:GROWTHS]]
