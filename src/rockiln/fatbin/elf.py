@@ -26,6 +26,13 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _MAX_NAMES_BYTES = 1 << 22
 
 
+def _pack(row: struct.Struct, *fields: int) -> bytes:
+    try:
+        return row.pack(*fields)
+    except struct.error:  # only damaged headers hold such addresses
+        raise RefusedError("a header would need a number of more than 64 bits") from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """A program header."""
@@ -45,8 +52,8 @@ class Segment:
         return self.offset + self.file_bytes
 
     def encode(self) -> bytes:
-        return _SEGMENT.pack(
-            self.kind, self.flags, self.offset, self.address, self.physical_address, self.file_bytes,
+        return _pack(
+            _SEGMENT, self.kind, self.flags, self.offset, self.address, self.physical_address, self.file_bytes,
             self.memory_bytes, self.align,
         )  # fmt: skip
 
@@ -73,8 +80,8 @@ class Section:
         return self.offset if self.kind in {SHT_NOBITS, SHT_NULL} else self.offset + self.size_bytes
 
     def encode(self) -> bytes:
-        return _SECTION.pack(
-            self.name_offset, self.kind, self.flags, self.address, self.offset, self.size_bytes, self.link,
+        return _pack(
+            _SECTION, self.name_offset, self.kind, self.flags, self.address, self.offset, self.size_bytes, self.link,
             self.extra, self.align, self.entry_bytes,
         )  # fmt: skip
 

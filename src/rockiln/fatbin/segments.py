@@ -79,6 +79,7 @@ def _find_holder(elf: Elf, section: Section) -> Segment:
     require(holder.offset <= section.offset and section.end <= holder.end, ".hip_fatbin is partly outside its segment")
     is_congruent = section.address - holder.address == section.offset - holder.offset
     require(is_congruent and section.offset % PAGE_BYTES == 0, ".hip_fatbin is not where its segment is loaded")
+    require(holder.file_bytes <= holder.memory_bytes, "a segment is larger in the file than in memory")
     return holder
 
 

@@ -22,7 +22,7 @@ from rockiln.fatbin.verify.binary import Binary
 
 _CHUNK_BYTES = 1 << 20
 _SEEN_BY_RUNTIME_BYTES = 4096
-_MACH_MASK = 0xFF
+_MAX_WINDOW_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,27 +51,33 @@ def open_bundle(binary: Binary, address: int, limit: int) -> Iterator[Objects]:
     holder = next((one for one in binary.ranges if one.start <= address < one.end and one.offset >= 0), None)
     if holder is None or limit > holder.end:
         raise ValueError(f"no bundle is loaded at {address:#x}")
-    offset = holder.offset + address - holder.start
-    if binary.read(offset, 4) != b"CCOB":
-        yield {one.id: one for one in _read_entries(binary.descriptor, offset, limit - address)}
+    with open_bundle_at(binary.descriptor, holder.offset + address - holder.start, limit - address) as objects:
+        yield objects
+
+
+@contextmanager
+def open_bundle_at(descriptor: int, offset: int, limit: int) -> Iterator[Objects]:
+    """The same at an offset of an open file; it may be `limit` bytes long. Raises ValueError."""
+    if os.pread(descriptor, 4, offset) != b"CCOB":
+        yield {one.id: one for one in _read_entries(descriptor, offset, limit)}
         return
     with tempfile.TemporaryFile(prefix="rockiln-") as spool:
-        size_bytes = _unpack(binary, offset, limit - address, spool)
+        size_bytes = _unpack(descriptor, offset, limit, spool)
         yield {one.id: one for one in _read_entries(spool.fileno(), 0, size_bytes)}
 
 
-def _unpack(binary: Binary, offset: int, limit: int, spool: IO[bytes]) -> int:
-    version, method = struct.unpack("<HH", binary.read(offset + 4, 4))
+def _unpack(descriptor: int, offset: int, limit: int, spool: IO[bytes]) -> int:
+    version, method = struct.unpack("<HH", os.pread(descriptor, 4, offset + 4))
     layout = {1: "<IQ", 2: "<IIQ", 3: "<QQQ"}[version]
-    fields = struct.unpack(layout, binary.read(offset + 8, struct.calcsize(layout)))
+    fields = struct.unpack(layout, os.pread(descriptor, struct.calcsize(layout), offset + 8))
     start = offset + 8 + struct.calcsize(layout)
     end = offset + (limit if version == 1 else fields[0])
     if end > offset + limit:
-        raise ValueError("a compressed bundle goes beyond .hip_fatbin")
+        raise ValueError("a compressed bundle goes beyond its section or file")
     inflater = zstandard.ZstdDecompressor().decompressobj() if method == 1 else zlib.decompressobj()
     digest, written = hashlib.md5(usedforsecurity=False), 0
     while start < end and not inflater.eof:
-        piece = inflater.decompress(binary.read(start, min(1 << 16, end - start)))
+        piece = inflater.decompress(os.pread(descriptor, min(1 << 16, end - start), start))
         start += 1 << 16
         digest.update(piece)
         written += spool.write(piece)
@@ -79,6 +85,21 @@ def _unpack(binary: Binary, offset: int, limit: int, spool: IO[bytes]) -> int:
     if written != fields[-2] or digest.digest()[:8] != fields[-1].to_bytes(8, "little"):
         raise ValueError("a compressed bundle does not match its size or hash")
     return written
+
+
+def _inflate_zstd(file: BufferedReader) -> Iterator[bytes]:
+    """A megabyte at a time, whatever a few bytes unpack to."""
+    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).stream_reader(file)
+    while piece := reader.read(_CHUNK_BYTES):
+        yield piece
+
+
+def _inflate_zlib(file: BufferedReader) -> Iterator[bytes]:
+    inflater = zlib.decompressobj()
+    rest = b""
+    while not inflater.eof and (rest := rest or file.read(_CHUNK_BYTES)):
+        yield inflater.decompress(rest, _CHUNK_BYTES)
+        rest = inflater.unconsumed_tail
 
 
 def _read_entries(descriptor: int, offset: int, limit: int) -> Iterator[CodeObject]:
@@ -109,7 +130,7 @@ def find_kernels(one: CodeObject) -> frozenset[str]:
     if os.pread(one.descriptor, 4, one.offset) != b"\x7fELF":
         return frozenset()
     try:
-        elf = ELFFile(BufferedReader(_Part(one)))
+        elf = ELFFile(BufferedReader(_Part(one.descriptor, one.offset, one.size_bytes)))
         tables = [table for table in elf.iter_sections("SHT_DYNSYM") if isinstance(table, SymbolTableSection)]
         return frozenset(name for table in tables for name in _defined_names(table) if name.endswith(".kd"))
     except (ELFError, ValueError, KeyError, struct.error) as fault:
@@ -124,10 +145,10 @@ def _defined_names(table: SymbolTableSection) -> Iterator[str]:
 
 
 class _Part(RawIOBase):
-    """A code object as a file of its own."""
+    """Part of a file as a file of its own."""
 
-    def __init__(self, one: CodeObject) -> None:
-        self._one, self._place = one, 0
+    def __init__(self, descriptor: int, offset: int, size_bytes: int) -> None:
+        self._descriptor, self._offset, self._size_bytes, self._place = descriptor, offset, max(0, size_bytes), 0
 
     def readable(self) -> bool:
         return True
@@ -136,12 +157,12 @@ class _Part(RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        self._place = offset + (0, self._place, self._one.size_bytes)[whence]
+        self._place = offset + (0, self._place, self._size_bytes)[whence]
         return self._place
 
     def readinto(self, buffer: Any, /) -> int:
-        size_bytes = max(0, min(len(buffer), self._one.size_bytes - self._place))
-        piece = os.pread(self._one.descriptor, size_bytes, self._one.offset + self._place)
+        size_bytes = max(0, min(len(buffer), self._size_bytes - self._place))
+        piece = os.pread(self._descriptor, size_bytes, self._offset + self._place)
         buffer[: len(piece)] = piece
         self._place += len(piece)
         return len(piece)
