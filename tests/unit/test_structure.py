@@ -20,7 +20,7 @@ FLOORS = (
     ("errors", "amounts", "artifact", "folders", "console", "image", "archs", "source_tree"),
     ("disk", "scratch", "sealed", "jsonable", "names", "tables", "manifest", "locked"),
     ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
-    ("rootfs", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox"),
+    ("rootfs", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox", "kernel_data", "fatbin.slim_tree"),
     ("budget", "recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
     ("recipe", "exploration", "slim", "strip_symbols", "layers"),
     ("plan", "checks", "layer_blobs"),

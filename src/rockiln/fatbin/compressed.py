@@ -46,21 +46,27 @@ class CompressedBundle:
 
 def read_compressed(source: ByteSource, start: int, limit: int) -> CompressedBundle:
     """The header at `start`; version 1 does not say how long it is, so its stream is read to its end."""
-    head = source.read(start, min(8, limit - start))
-    require(len(head) == 8 and head.startswith(MAGIC), f"no compressed bundle at offset {start:#x}")
-    version, method = struct.unpack_from("<HH", head, 4)
-    require(version in _FIELDS, f"compressed bundle of unknown version {version}")
-    require(method in {ZLIB, ZSTD}, f"compressed bundle with unknown method {method}")
+    version, method, header_bytes = read_header(source, start, limit)
     fields = _FIELDS[version]
-    header_bytes = len(head) + fields.size
-    require(start + header_bytes <= limit, f"compressed bundle at offset {start:#x} is cut short")
-    *size_bytes, raw_bytes, digest = fields.unpack(source.read(start + len(head), fields.size))
+    *size_bytes, raw_bytes, digest = fields.unpack(source.read(start + header_bytes - fields.size, fields.size))
     end = _find_end(source, start + header_bytes, limit, method)
     require(not size_bytes or start + size_bytes[0] == end, "a compressed bundle tells a wrong size")
     return CompressedBundle(
         start=start, size_bytes=end - start, header_bytes=header_bytes, version=version, method=method,
         raw_bytes=raw_bytes, digest=digest,
     )  # fmt: skip
+
+
+def read_header(source: ByteSource, start: int, limit: int) -> tuple[int, int, int]:
+    """(version, method, bytes of the header)."""
+    head = source.read(start, min(8, limit - start))
+    require(len(head) == 8 and head.startswith(MAGIC), f"no compressed bundle at offset {start:#x}")
+    version, method = struct.unpack_from("<HH", head, 4)
+    require(version in _FIELDS, f"compressed bundle of unknown version {version}")
+    require(method in {ZLIB, ZSTD}, f"compressed bundle with unknown method {method}")
+    header_bytes = len(head) + _FIELDS[version].size
+    require(start + header_bytes <= limit, f"compressed bundle at offset {start:#x} is cut short")
+    return version, method, header_bytes
 
 
 def unpack(source: ByteSource, bundle: CompressedBundle, spool: BinaryIO) -> ByteSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +13,20 @@ from rockiln.fatbin.bundle import Entry
 from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.compressed import make_spool
 from rockiln.fatbin.cut import Cut, plan_cut
+from rockiln.fatbin.cut_bundle import plan_bundle_cut
 from rockiln.fatbin.entry_ids import GENERICS, is_host, target_of
 from rockiln.fatbin.refusal import RefusedError, require
+from rockiln.fatbin.verify.bundle_files import verify_bundle_files
 from rockiln.fatbin.verify.files import verify_files
 from rockiln.fatbin.write_cut import finish, open_partial, write_cut
 
-Outcome = Literal["slimmed", "unchanged", "refused"]
+Outcome = Literal["slimmed", "dropped", "unchanged", "refused"]
+
+Form = Literal["elf", "bundle"]
+"""Device code lies in sections of an ELF file, or the file is a bundle itself."""
+
+FAT_BINARY = "fat-binary"
+"""Rule of ELF files that hold bundles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,21 +43,38 @@ class FileResult:
     missing: tuple[str, ...] = ()
     """Archs that were asked for and that the file never held code for, generic code included."""
     reason: str = ""
+    rule: str = FAT_BINARY
+    """Kind of data, as in rockiln.kernel_data."""
 
 
-def slim_file(path: Path, output_path: Path, archs: AbstractSet[str], *, dry_run: bool = False) -> FileResult | None:
+def slim_file(
+    path: Path, output_path: Path, archs: AbstractSet[str], *, form: Form = "elf", dry_run: bool = False
+) -> FileResult | None:
     """Write the smaller file to `output_path`, which may be `path`; None for a file without device code.
 
     Where nothing is to do or the file is refused, nothing is written.
     """
-    with path.open("rb") as file, make_spool() as spool:
-        size_bytes = os.fstat(file.fileno()).st_size
+    with path.open("rb") as file:
+
+        def write(cut: Cut) -> None:
+            _replace(cut, file, output_path, archs, form)
+
+        return slim_open_file(path, file, archs, None if dry_run else write, form)
+
+
+def slim_open_file(
+    path: Path, file: BinaryIO, archs: AbstractSet[str], write: Callable[[Cut], None] | None, form: Form = "elf"
+) -> FileResult | None:
+    """What becomes of an open file, called `path` in the report; `write` is given the cut where there is one."""
+    size_bytes = os.fstat(file.fileno()).st_size
+    with make_spool() as spool:
         try:
-            cut = plan_cut(ByteSource(file.fileno()), archs, spool)
+            plan = plan_cut if form == "elf" else plan_bundle_cut
+            cut = plan(ByteSource(file.fileno()), archs, spool)
             if cut is None:
                 return None
-            if cut.pieces and not dry_run:
-                _write_verified(cut, file, output_path, archs)
+            if cut.pieces and write:
+                write(cut)
         except RefusedError as fault:
             return FileResult(
                 path=path, outcome="refused", before_bytes=size_bytes, after_bytes=size_bytes, reason=fault.reason
@@ -57,12 +82,18 @@ def slim_file(path: Path, output_path: Path, archs: AbstractSet[str], *, dry_run
         return _describe(path, cut, archs)
 
 
-def _write_verified(cut: Cut, file: BinaryIO, output_path: Path, archs: AbstractSet[str]) -> None:
+def write_proven(cut: Cut, old: int, new: int, archs: AbstractSet[str], form: Form = "elf") -> None:
+    """Write the cut at the descriptor `new`. Raises RefusedError unless the verifier finds no fault in it."""
+    write_cut(cut, new)
+    verify = verify_files if form == "elf" else verify_bundle_files
+    verification = verify(old, new, archs)
+    require(not verification.faults, f"the cut did not verify: {'; '.join(verification.faults[:3])}")
+
+
+def _replace(cut: Cut, file: BinaryIO, output_path: Path, archs: AbstractSet[str], form: Form) -> None:
     before = os.fstat(file.fileno())
     with open_partial(output_path) as output:
-        write_cut(cut, output.fileno())
-        verification = verify_files(file.fileno(), output.fileno(), archs)
-        require(not verification.faults, f"the cut did not verify: {'; '.join(verification.faults[:3])}")
+        write_proven(cut, file.fileno(), output.fileno(), archs, form)
         after = os.fstat(file.fileno())
         is_same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
         require(is_same, "the file changed while it was read")

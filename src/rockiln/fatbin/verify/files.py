@@ -5,60 +5,29 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
-from elftools.common.exceptions import ELFError
-from elftools.construct import ConstructError
-
-from rockiln.fatbin.entry_ids import serves
 from rockiln.fatbin.verify.binary import Binary, Header, open_binary
 from rockiln.fatbin.verify.memory import Hole, differing_words, find_differences, find_load_faults, find_outside
-from rockiln.fatbin.verify.objects import Objects, find_kernels, is_equal, open_bundle
+from rockiln.fatbin.verify.objects import open_bundle
+from rockiln.fatbin.verify.verification import Counts, Verification, collect_faults, compare_bundles
 from rockiln.fatbin.verify.wrappers import AllowedWords, find_wrappers
 
 FATBIN = ".hip_fatbin"
-_MAX_FAULTS = 20
 _CHUNK_BYTES = 1 << 20
 _DISPENSABLE = frozenset({"PT_NULL", "PT_PHDR", "PT_GNU_PROPERTY", "PT_NOTE"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """The new file is proven where `faults` is empty; the numbers say what was looked at."""
-
-    faults: tuple[str, ...]
-    wrappers: int = 0
-    kept_objects: int = 0
-    dropped_objects: int = 0
-    kernels: int = 0
-
-
-class _Counts:
-    """Sums while bundles are compared."""
-
-    def __init__(self) -> None:
-        self.wrappers = self.kept_objects = self.dropped_objects = self.kernels = 0
-
-
 def verify_files(old: int, new: int, archs: AbstractSet[str]) -> Verification:
     """Compare two open files, given as descriptors."""
-    counts = _Counts()
-    faults: list[str] = []
-    try:
+
+    def find(counts: Counts) -> Iterator[str]:
         with open_binary(old) as before, open_binary(new) as after:
-            for fault in _find_faults(before, after, archs, counts):
-                faults.append(fault)
-                if len(faults) >= _MAX_FAULTS:
-                    break
-    except (ELFError, ConstructError, ValueError, KeyError, IndexError, struct.error, OverflowError) as fault:
-        faults.append(f"the file cannot be read: {fault!r}")
-    return Verification(
-        faults=tuple(faults), wrappers=counts.wrappers, kept_objects=counts.kept_objects,
-        dropped_objects=counts.dropped_objects, kernels=counts.kernels,
-    )  # fmt: skip
+            yield from _find_faults(before, after, archs, counts)
+
+    return collect_faults(find)
 
 
-def _find_faults(old: Binary, new: Binary, archs: AbstractSet[str], counts: _Counts) -> Iterator[str]:
+def _find_faults(old: Binary, new: Binary, archs: AbstractSet[str], counts: Counts) -> Iterator[str]:
     outside = [*find_outside(old), *find_outside(new)]
     if outside:
         yield from outside
@@ -95,7 +64,7 @@ def _other_segments(binary: Binary) -> list[tuple[object, ...]]:
 
 
 def _find_bundle_faults(
-    old: Binary, new: Binary, archs: AbstractSet[str], counts: _Counts, moves: dict[int, int]
+    old: Binary, new: Binary, archs: AbstractSet[str], counts: Counts, moves: dict[int, int]
 ) -> Iterator[str]:
     """Every wrapper's bundle, old and new. Fills `moves`: old address of a bundle → new one."""
     before, after = find_wrappers(old), find_wrappers(new)
@@ -108,27 +77,13 @@ def _find_bundle_faults(
         if moves.setdefault(address, after[place]) != after[place]:
             yield f"wrappers of one bundle lead to two, at {place:#x}"
         with open_bundle(old, address, old_end) as one, open_bundle(new, after[place], new_end) as other:
-            yield from _compare_bundles(one, other, archs, counts)
+            yield from compare_bundles(one, other, archs, counts)
     if len(set(moves.values())) != len(moves):
         yield "two bundles became one"
 
 
 def _end_of_fatbin(binary: Binary) -> int:
     return int(binary.sections[FATBIN]["sh_addr"] + binary.sections[FATBIN]["sh_size"])
-
-
-def _compare_bundles(old: Objects, new: Objects, archs: AbstractSet[str], counts: _Counts) -> Iterator[str]:
-    wanted = [name for name in old if serves(name, archs)]
-    if list(new) != wanted:
-        yield f"a bundle holds {sorted(new)}, not {sorted(wanted)}"
-        return
-    counts.dropped_objects += len(old) - len(wanted)
-    for name in wanted:
-        if not is_equal(old[name], new[name]):
-            yield f"code object {name} differs"
-        elif new[name].size_bytes:
-            counts.kept_objects += 1
-            counts.kernels += len(find_kernels(new[name]))
 
 
 def _find_section_faults(old: Binary, new: Binary, moves: Mapping[int, int]) -> Iterator[str]:

@@ -1,0 +1,66 @@
+"""Decisions about single files of a tree → the same, where one file of the tree speaks for another.
+
+Two things cannot be seen in a file alone: an index of a kept arch may name a file of another one, and PATH may hold
+nothing for the archs at all, which is more likely a mistake than a wish.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from rockiln.kernel_data.decision import CutBundle, Decision, Drop, Kept
+from rockiln.kernel_data.grammars import name_file
+
+_LAZY_INDEX = re.compile(r".*/TensileLibrary_lazy_[^/]+\.dat")
+_NAME = re.compile(rb"(?:TensileLibrary|Kernels\.so)[A-Za-z0-9_.+-]*")
+_ENDING = re.compile(r"\.(?:co|hsaco|dat)$")
+
+
+def settle(decisions: Mapping[str, Decision], read: Callable[[str], bytes]) -> dict[str, Decision]:
+    """By path. `read` gives a whole file; it is asked for indexes of kept archs only."""
+    settled = dict(decisions)
+    for path, decision in decisions.items():
+        if isinstance(decision, Kept) and decision.archs and _LAZY_INDEX.fullmatch(path):
+            settled |= _keep_named(path, read(path), settled)
+    if not any(_serves(decision) for decision in settled.values()):
+        reason = "nothing here is for any of the archs"
+        settled = {path: _keep(one, reason) if isinstance(one, Drop) else one for path, one in settled.items()}
+    return settled
+
+
+def _keep_named(index_path: str, index: bytes, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
+    """What the index names, with or without an ending, beside it."""
+    folder, _, index_name = index_path.rpartition("/")
+    names = {name.decode("ascii") for name in _NAME.findall(index)}
+    return {
+        path: _keep(decision, f"{index_name} names it")
+        for path, decision in decisions.items()
+        if isinstance(decision, Drop)
+        and path.rpartition("/")[0] == folder
+        and _ENDING.sub("", path.rpartition("/")[2]) in names
+    }
+
+
+def _keep(decision: Drop, reason: str) -> Kept:
+    return Kept(rule=decision.rule, reason=reason, is_doubt=True)
+
+
+def _serves(decision: Decision) -> bool:
+    return isinstance(decision, CutBundle) or (isinstance(decision, Kept) and bool(decision.archs))
+
+
+def find_missing(decisions: Mapping[str, Decision], archs: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """Folder of a library's data → those of `archs` that it holds nothing for, though it does for other GPUs."""
+    served: dict[str, frozenset[str]] = {}
+    for path, decision in decisions.items():
+        named = name_file(path)
+        if named and named.root and named.rule in _COMPLETE:
+            found = decision.archs if isinstance(decision, Kept) else frozenset()
+            served[named.root] = served.get(named.root, frozenset()) | found
+    missing = {root: tuple(sorted(archs - found)) for root, found in served.items()}
+    return {root: names for root, names in sorted(missing.items()) if names}
+
+
+_COMPLETE = frozenset({"rocblas", "hipblaslt", "hipsparselt"})
+"""Libraries that do not work on a GPU without data for it; others only lose speed, or take another way."""
