@@ -77,6 +77,8 @@ class OpSpec:
     """Inputs written in place."""
     constraints: tuple[Constraint, ...] = ()
     gradient: Gradient | None = None
+    is_mx: bool = False
+    """Its fp8 is OCP's on every arch, as the MX formats define; else it is the kind that the arch computes with."""
     source: str = ""
     """Where a format or formula is defined, when it is not ours."""
 

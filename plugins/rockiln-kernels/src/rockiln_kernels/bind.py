@@ -1,0 +1,126 @@
+"""Manifest + an accepted call → Bound: the variant, its launches with numbers, and what was passed over."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rockiln_kernels.expressions import Value, evaluate_expression
+from rockiln_kernels.pack.manifest import ArgumentEntry, KernelEntry, Manifest, VariantEntry
+from rockiln_kernels.spec import Accepted, Rejected
+
+Alignments = Mapping[str, int]
+"""Array name → a power of two that divides its address. Outputs and workspaces are fresh and count as 256."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedOver:
+    """A variant that cannot take the call."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundLaunch:
+    """One launch with its numbers; `scalars` by argument name, pointers are filled in when there are addresses."""
+
+    kernel: KernelEntry
+    grid: tuple[int, int, int]
+    scalars: Mapping[str, Value]
+
+    @property
+    def is_empty(self) -> bool:
+        """No workgroup: nothing is to be launched."""
+        return 0 in self.grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A call that a pack can run: launches in order, workspaces by name with their dtype and size in elements."""
+
+    variant: VariantEntry
+    launches: tuple[BoundLaunch, ...]
+    workspaces: Mapping[str, tuple[str, int]]
+    passed_over: tuple[PassedOver, ...]
+
+
+def bind_call(manifest: Manifest, op: str, accepted: Accepted, alignments: Alignments) -> Bound | Rejected:
+    """The best variant for a call: among those that can take it the smallest rank, then the first."""
+    candidates = [variant for variant in manifest.variants if (variant.op, variant.cell) == (op, accepted.cell)]
+    fitting: list[tuple[Value, int, Bound]] = []
+    passed: list[PassedOver] = []
+    for place, variant in enumerate(candidates):
+        bound = bind_variant(manifest, variant, accepted.names, alignments)
+        if isinstance(bound, Rejected):
+            passed.append(PassedOver(key=variant.key, reason=bound.reason))
+        else:
+            fitting.append((evaluate_expression(variant.rank, accepted.names), place, bound))
+    if not fitting:
+        reasons = "; ".join(f"{item.key}: {item.reason}" for item in passed)
+        return Rejected(reason=reasons or f"the pack for {manifest.arch} has no {op} for {accepted.cell}")
+    best = min(fitting, key=lambda item: item[:2])[2]
+    return Bound(
+        variant=best.variant, launches=best.launches, workspaces=best.workspaces, passed_over=tuple(passed)
+    )
+
+
+def bind_variant(
+    manifest: Manifest, variant: VariantEntry, names: Mapping[str, Value], alignments: Alignments
+) -> Bound | Rejected:
+    """One variant bound to a call, or why it cannot take it: a requirement, or a divisibility its code relies on."""
+    for rule in variant.requires:
+        if not evaluate_expression(rule.formula, names):
+            return Rejected(reason=rule.reason)
+    launches = []
+    for launch in variant.launches:
+        kernel = manifest.kernels[launch.kernel]
+        scalars = {arg.name: _evaluate_argument(arg, names, kernel) for arg in kernel.args if _is_scalar(arg)}
+        for arg in kernel.args:
+            if reason := _find_misalignment(arg, scalars, alignments):
+                return Rejected(reason=reason)
+        every = {**names, **{key: value for key, value in kernel.constants.items() if not isinstance(value, str)}}
+        grid = tuple(int(evaluate_expression(formula, every)) for formula in launch.grid)
+        launches.append(BoundLaunch(kernel=kernel, grid=(grid[0], grid[1], grid[2]), scalars=scalars))
+    spaces = {space.name: (space.dtype, int(evaluate_expression(space.size, names))) for space in variant.workspaces}
+    return Bound(variant=variant, launches=tuple(launches), workspaces=spaces, passed_over=())
+
+
+_FORMATS = {"pointer": "<Q", "null": "<Q", "i32": "<i", "i64": "<q", "f32": "<f"}
+
+
+def pack_kernarg(launch: BoundLaunch, addresses: Mapping[str, int]) -> bytes:
+    """The kernarg segment; `addresses` by array or workspace name.
+
+    Raises KeyError for an address that is missing, and struct.error for a number that its argument cannot hold.
+    """
+    segment = bytearray(launch.kernel.kernarg_bytes)
+    for arg in launch.kernel.args:
+        values: dict[str, Value] = {"null": 0}
+        if arg.kind == "pointer":
+            values["pointer"] = addresses[arg.value]
+        value = values[arg.kind] if arg.kind in values else launch.scalars[arg.name]
+        struct.pack_into(_FORMATS[arg.kind], segment, arg.offset, value)
+    return bytes(segment)
+
+
+def _is_scalar(arg: ArgumentEntry) -> bool:
+    return arg.kind not in {"pointer", "null"}
+
+
+def _evaluate_argument(arg: ArgumentEntry, names: Mapping[str, Value], kernel: KernelEntry) -> Value:
+    every = {**names, **{key: value for key, value in kernel.constants.items() if not isinstance(value, str)}}
+    value = evaluate_expression(arg.value, every)
+    return float(value) if arg.kind == "f32" else int(value)
+
+
+def _find_misalignment(arg: ArgumentEntry, scalars: Mapping[str, Value], alignments: Alignments) -> str:
+    if arg.kind == "null":
+        return ""
+    is_pointer = arg.kind == "pointer"
+    what = f"the address of {arg.value}" if is_pointer else arg.value
+    value: Value = alignments.get(arg.value, 256) if is_pointer else scalars[arg.name]
+    if arg.kind == "i32" and not -(2**31) <= value < 2**31:
+        return f"{what} = {value} does not fit into 32 bits"
+    return f"{what} is no multiple of {arg.divisible_by}" if value % arg.divisible_by else ""

@@ -1,0 +1,126 @@
+"""Command line → packs built, inspected and listed. The only module that prints, and that sets the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rockiln_kernels import __version__
+from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.pack.build import build_pack, find_damage, hash_pack, write_pack
+from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
+from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
+from rockiln_kernels.pack.project import write_project
+from rockiln_kernels.pack.toolchain import ToolchainError, find_toolchain
+from rockiln_kernels.table import make_arch_variants, read_table
+from rockiln_kernels.wanted_table import read_wishes
+
+EXIT_OK, EXIT_DAMAGED, EXIT_USAGE, EXIT_TOOLCHAIN = 0, 1, 2, 3
+_QUIET_S, _LINE_S = 2.0, 10.0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The command line; docs/packs.md documents each flag, and a test compares them."""
+    parser = argparse.ArgumentParser(prog="rockiln-kernels", description="Build and look into packs of GPU kernels.")
+    parser.add_argument("--version", action="version", version=__version__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    build = verbs.add_parser("build-pack", help="compile every op for one arch")
+    build.add_argument("--arch", required=True, choices=sorted(ARCHS), help="LLVM's name of the target")
+    build.add_argument("--output", required=True, type=Path, help="the pack's folder; replaced as a whole")
+    build.add_argument("--project", type=Path, help="write a distribution's folder around the pack here, for a wheel")
+    build.add_argument("--only", default="*", help='keys of variants: "rms_norm/bf16/*"')
+    build.add_argument("--jobs", type=int, default=0, help="compilers at once; all cores if not given")
+    inspect = verbs.add_parser("inspect", help="what is in a pack, and whether its files are whole")
+    inspect.add_argument("pack", type=Path, help="a pack's folder")
+    listing = verbs.add_parser("list", help="ops, or what a pack for an arch must hold")
+    listing.add_argument("--arch", choices=sorted(ARCHS), help="list wanted cells and gaps of this arch")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb. 0 is success, 1 a damaged pack, 2 wrong usage, 3 a missing compiler or linker."""
+    options = make_parser().parse_args(arguments)
+    try:
+        if options.verb == "build-pack":
+            return _build(options)
+        return _inspect(options.pack) if options.verb == "inspect" else _list(options.arch)
+    except ToolchainError as error:
+        return _fail(error.message, error.hint, EXIT_TOOLCHAIN)
+    except (OSError, ValueError) as error:
+        return _fail(str(error), "", EXIT_DAMAGED)
+
+
+def _fail(message: str, hint: str, code: int) -> int:
+    print(f"rockiln-kernels: {message}", file=sys.stderr)
+    if hint:
+        print(f"  {hint}", file=sys.stderr)
+    return code
+
+
+class _Lines:
+    """Progress on stderr: silent for two seconds, then a line every ten."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._next_s = time.monotonic() + _QUIET_S
+
+    def __call__(self, done: int, total: int) -> None:
+        now_s = time.monotonic()
+        if now_s >= self._next_s:
+            self._next_s = now_s + _LINE_S
+            print(f"{self._title}: {done} of {total} kernels", file=sys.stderr, flush=True)
+
+
+def _build(options: argparse.Namespace) -> int:
+    arch = ARCHS[options.arch]
+    variants = [item for item in make_arch_variants(arch) if fnmatch.fnmatch(item.key, options.only)]
+    if not variants:
+        return _fail(f"no variant is called {options.only}", "rockiln-kernels list names the ops", EXIT_USAGE)
+    toolchain = find_toolchain()
+    cache = CompileCache(folder=find_cache_folder())
+    pack = build_pack(arch, variants, toolchain, cache, jobs=options.jobs, advance=_Lines(f"compiling for {arch.name}"))
+    write_pack(pack, options.output)
+    if options.project:
+        write_project(pack.manifest, options.output, options.project)
+    print(_summarise(pack.manifest, options.output))
+    return EXIT_OK
+
+
+def _summarise(manifest: Manifest, folder: Path) -> str:
+    size = sum(entry.size_bytes for entry in manifest.kernels.values()) + (folder / FILE_NAME).stat().st_size
+    ops = len({variant.op for variant in manifest.variants})
+    return (
+        f"{manifest.arch}: {ops} ops, {len(manifest.variants)} variants, {len(manifest.kernels)} kernels, "
+        f"{len(manifest.absent)} absent, {size / 1e6:.1f} MB, sha256 {hash_pack(folder)}"
+    )
+
+
+def _inspect(folder: Path) -> int:
+    manifest = read_manifest(folder)
+    print(_summarise(manifest, folder))
+    print(f"triton {manifest.triton}, lld {manifest.lld}")
+    for variant in manifest.variants:
+        kernels = [manifest.kernels[launch.kernel] for launch in variant.launches]
+        facts = ", ".join(f"{item.symbol} {item.threads} threads {item.vgprs} registers" for item in kernels)
+        print(f"  {variant.key}: {facts}{' (decode)' if variant.decoded else ''}")
+    for absent in manifest.absent:
+        print(f"  absent {absent.key}: {absent.reason}")
+    damage = find_damage(folder, manifest)
+    for line in damage:
+        print(f"rockiln-kernels: {folder}: {line}", file=sys.stderr)
+    return EXIT_DAMAGED if damage else EXIT_OK
+
+
+def _list(arch: str | None) -> int:
+    if arch is None:
+        for spec in read_table().values():
+            print(f"{spec.name}: {spec.summary}")
+        return EXIT_OK
+    for wish in read_wishes():
+        if wish.arch == arch:
+            print(f"{wish.op}/{wish.cell}{': absent, ' + wish.gap if wish.gap else ''}")
+    return EXIT_OK

@@ -1,0 +1,1 @@
+"""Variants → packs: compile, read back, lint, describe."""
