@@ -112,6 +112,16 @@ def compat(session: nox.Session) -> None:
 
 
 @nox.session
+def facts(session: nox.Session) -> None:
+    """Make hipcompat's facts.tsv anew from the packages in a folder; fetches those that are missing."""
+    if len(session.posargs) != 1:
+        session.error("name the folder of the packages: nox -s facts -- DIR")
+    session.install("--quiet", "-e", "./compat")
+    session.run("python", "compat/fetch_inputs.py", *session.posargs)
+    session.run("python", "-m", "hipcompat.facts.generate", "--inputs", *session.posargs)
+
+
+@nox.session
 def wheels(session: nox.Session) -> None:
     """Build the wheel of rockiln and of each own distribution into dist/, reproducibly."""
     session.install("--quiet", "build", "hatchling")

@@ -1,0 +1,41 @@
+"""hipcompat facts: a CUDA name → what HIP calls it, with source and version; or how many names there are."""
+
+from __future__ import annotations
+
+import argparse
+
+from hipcompat.answer import Answer, tabulate
+from hipcompat.errors import UsageError
+from hipcompat.facts import SOURCES, Fact, count_facts, lookup
+
+_IN_7_0 = {True: "yes", False: "no", None: "no list says"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """NAME..., --stats, --json."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="cudaMemcpyAsync, cub::DeviceScan, nccl.h")
+    parser.add_argument("--stats", action="store_true", help="how many names of each interface HIP has")
+    parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Exit 6 for a name that is not known."""
+    if args.stats:
+        rows = count_facts()
+        heading = ("interface", "names of CUDA 12.9", "in ROCm 7.2.4", "in HIP 7.0.2's lists")
+        return Answer(text=tabulate([heading, *((api, *map(str, numbers)) for api, *numbers in rows)]), value=rows)
+    if not args.names:
+        raise UsageError("no name was given", hint="hipcompat facts cudaMemcpyAsync, or --stats")
+    facts = tuple(lookup(name) for name in args.names)
+    return Answer(text="\n\n".join(map(_describe, facts)), value=facts)
+
+
+def _describe(fact: Fact) -> str:
+    rows = [
+        ("HIP", fact.hip if fact.is_mapped else "none" + (f" ({fact.hip} is claimed)" if fact.hip else "")),
+        ("interface", f"{fact.api}, {fact.kind}"),
+        ("ROCm 7.2.4", "yes" if fact.in_7_2 else "no"),
+        ("HIP 7.0.2", _IN_7_0[fact.in_7_0]),
+        ("source", SOURCES[fact.source]),
+    ]
+    return f"{fact.name}\n" + tabulate([(f"  {name}", value) for name, value in rows])
