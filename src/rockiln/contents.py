@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from io import BufferedReader
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -128,6 +128,17 @@ class Contents:
                     partial.finish(self._file(sha256))
         return Content(sha256, size_bytes)
 
+    def put_written(self, write: Callable[[int], None]) -> Content:
+        """Keep what `write` writes at the descriptor that it is given, which may be read too. If it raises: nothing."""
+        with disk_faults_named(self._path), self._partial() as partial:
+            write(partial.descriptor)
+            with os.fdopen(os.dup(partial.descriptor), "rb") as file:
+                file.seek(0)
+                sha256, size_bytes = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+            if not self.holds(sha256, size_bytes):
+                partial.finish(self._file(sha256))
+        return Content(sha256, size_bytes)
+
     def _partial(self) -> _Partial:
         with self._making:
             self._scratch = self._scratch or self._make_folders()
@@ -153,7 +164,7 @@ class _Partial:
         self._is_finished = False
 
     def __enter__(self) -> Self:
-        self.descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        self.descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
         return self
 
     def finish(self, path: str) -> None:

@@ -16,7 +16,7 @@ from rockiln.contents import Contents
 from rockiln.locked import LockedTarget
 from rockiln.manifest import Entry
 from rockiln.plan import PlannedTarget
-from rockiln.recipe_file import DropRule
+from rockiln.slim_rules import DropRule
 
 OWNER = "rockiln"
 VENV = "opt/venv"

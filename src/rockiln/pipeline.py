@@ -19,9 +19,11 @@ from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
 from rockiln.resolve.own_wheels import bring_own_wheels
 from rockiln.sandbox import NamespaceSandbox
+from rockiln.share_equal import share_equal
 from rockiln.sizes.annotation import annotate
 from rockiln.sizes.of_rootfs import add_up_rootfs, complete_sizes
 from rockiln.slim import drop_paths
+from rockiln.slim_archs import slim_archs
 from rockiln.store import Store
 from rockiln.strip_symbols import strip_symbols
 from rockiln.unpack.artifacts import unpack_artifacts
@@ -117,16 +119,19 @@ def _make_image(
     rootfs = assemble(
         planned, locked, unpacked, contents, NamespaceSandbox(), folders.cache_path, generated, jobs, console
     )
-    slimmed = drop_paths(rootfs, planned.recipe.drops, contents)
-    stripped = strip_symbols(slimmed, planned.recipe.strips, contents, folders.cache_path)
-    layers = split(stripped, planned.recipe.layer_budget)
-    sizes = add_up_rootfs(planned.id, stripped, layers, contents)
+    dropped = drop_paths(rootfs, planned.recipe.drops, contents)
+    stripped = strip_symbols(dropped, planned.recipe.strips, contents, folders.cache_path)
+    slimmed = slim_archs(stripped, planned.target.archs, contents, folders.cache_path, jobs, console)
+    shared = share_equal(slimmed.rootfs, planned.recipe.shares)
+    layers = split(shared.rootfs, planned.recipe.layer_budget)
+    sizes = add_up_rootfs(planned.id, shared.rootfs, layers, contents)
     image = write_image(
         planned, locked, layers, contents, folders, options.compression, jobs, console, annotations=annotate(sizes)
     )
     write_value(planned, folder / "plan.json")
-    write_value(replace(stripped, dropped=()), folder / "rootfs.json")
-    write_value(slimmed.dropped, folder / "dropped.json")
+    write_value(replace(shared.rootfs, dropped=()), folder / "rootfs.json")
+    write_value(shared.rootfs.dropped, folder / "dropped.json")
+    write_value({"files": slimmed.files, "shared": shared.files}, folder / "slimmed.json")
     write_value(image.layers, folder / "layers.json")
     write_value(complete_sizes(sizes, image), folder / "sizes.json")
     write_value(image, folder / "image.json")

@@ -11,7 +11,8 @@ from packaging.requirements import Requirement
 
 from rockiln.budget import Budget, merge_budgets
 from rockiln.matrix import Target
-from rockiln.recipe_file import DropRule, FileEdit, RecipeFile, StripRule, User, read_recipes
+from rockiln.recipe_file import FileEdit, RecipeFile, User, read_recipes
+from rockiln.slim_rules import DropRule, ShareRule, StripRule
 
 __all__ = ["DropRule", "FileEdit", "Recipe", "User", "read_recipes", "select_recipe"]
 
@@ -47,6 +48,7 @@ class Recipe:
     wheels: tuple[Requirement, ...] = ()
     """Wheels besides the framework's (pip); planning adds them to those of the taken candidate."""
     strips: tuple[StripRule, ...] = ()
+    shares: tuple[ShareRule, ...] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     """Symlinks to add: image path → target as written. For a name that no package brings."""
     budget: Budget = field(default_factory=Budget)
@@ -79,6 +81,7 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         files={path: text for file in chain for path, text in file.files.items()},
         edits=tuple(_place(edit, target) for file in chain for when, edit in file.edits if when.holds(target)),
         drops=tuple(drop for file in chain for when, drop in file.drops if when.holds(target)),
+        shares=tuple(share for file in chain for when, share in file.shares if when.holds(target)),
         strips=tuple(strip for file in chain for when, strip in file.strips if when.holds(target)),
         budget=merge_budgets(budget for file in chain for when, budget in file.budgets if when.holds(target)),
         users=tuple(user for file in chain for user in file.users),

@@ -12,6 +12,7 @@ from packaging.specifiers import SpecifierSet
 from rockiln.budget import Budget, read_budget
 from rockiln.errors import FileFaultsError
 from rockiln.matrix import FLAVOURS, ORIGINS, Target
+from rockiln.slim_rules import DropRule, ShareRule, StripRule
 from rockiln.tables import Table, list_words, quote, read_toml, suggest
 
 SCHEMA = 1
@@ -35,31 +36,6 @@ class FileEdit:
     text: str
     """What stands there afterwards ("with" in the file)."""
     sha256_after: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropRule:
-    """[[drop]]: whole files that nobody runs. The first rule that matches a path, `keep` globs excepted, drops it."""
-
-    rule: str
-    """Name, shown in reports: "docs", "locales", "tests"."""
-    paths: tuple[str, ...]
-    """Globs over image paths without leading slash; ** crosses folders (pathlib's full_match rules)."""
-    keep: tuple[str, ...]
-    owners: tuple[str, ...]
-    """Globs over owners ("wheel:*"); empty: all."""
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StripRule:
-    """[[strip]]: libraries that lose their symbol and debug tables, which only debuggers read."""
-
-    owners: tuple[str, ...]
-    """Globs over owners ("wheel:*")."""
-    keep: tuple[str, ...]
-    """Globs over image paths of libraries that stay as they are."""
     why: str
 
 
@@ -132,6 +108,7 @@ class RecipeFile:
     drops: tuple[tuple[When, DropRule], ...]
     links: tuple[tuple[When, Link], ...]
     strips: tuple[tuple[When, StripRule], ...]
+    shares: tuple[tuple[When, ShareRule], ...]
     budgets: tuple[tuple[When, Budget], ...]
     users: tuple[User, ...]
     labels: Mapping[str, str]
@@ -178,6 +155,7 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         drops=tuple(_read_drop(table) for table in top.tables("drop")),
         links=tuple(_read_link(table) for table in top.tables("link")),
         strips=tuple(_read_strip(table) for table in top.tables("strip")),
+        shares=tuple(_read_share(table) for table in top.tables("share")),
         budgets=tuple(_read_budget_section(table) for table in top.tables("budget")),
         users=tuple(_read_user(table) for table in top.tables("user")),
         labels=top.text_map("labels"),
@@ -291,6 +269,20 @@ def _read_budget_section(table: Table) -> tuple[When, Budget]:
     found = _read_when(table), read_budget(table)
     table.refuse_others()
     return found
+
+
+def _read_share(table: Table) -> tuple[When, ShareRule]:
+    share = ShareRule(
+        rule=table.text("rule"),
+        paths=_image_paths(table, "paths", None),
+        keep=_image_paths(table, "keep", ()),
+        owners=table.texts("owners", ()),
+        with_paths=_image_paths(table, "with", ()),
+        why=table.text("why"),
+    )
+    when = _read_when(table)
+    table.refuse_others()
+    return when, share
 
 
 def _read_link(table: Table) -> tuple[When, Link]:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rockiln.contents import Contents
+from rockiln.installed_lists import DPKG_INFO, find_top_links, listed_path
 from rockiln.manifest import Entry
-from rockiln.recipe_file import DropRule
 from rockiln.rootfs import Dropped, Rootfs
+from rockiln.slim_rules import DropRule
 
 NEVER = re.compile(r"(?!)")
-DPKG_INFO = "var/lib/dpkg/info/"
 _TOKEN = re.compile(r"\[(?P<not>!?)(?P<set>\]?[^\]]*)\]|(?P<any>\*+)|(?P<one>\?)|(?P<text>.)", re.DOTALL)
 
 
@@ -74,7 +74,11 @@ class _Rule:
 
 def drop_paths(rootfs: Rootfs, rules: Sequence[DropRule], contents: Contents) -> Rootfs:
     """The tree without what `rules` name; what went, and by which rule, is in `dropped`."""
-    dropped = choose_dropped(rootfs.entries, rules)
+    return remove_paths(rootfs, choose_dropped(rootfs.entries, rules), contents)
+
+
+def remove_paths(rootfs: Rootfs, dropped: Mapping[str, str], contents: Contents) -> Rootfs:
+    """The tree without the paths in `dropped`, which says by which rule each one goes."""
     if not dropped:
         return rootfs
     kept = {path: entry for path, entry in rootfs.entries.items() if path not in dropped}
@@ -107,7 +111,7 @@ def choose_dropped(entries: Mapping[str, Entry], rules: Sequence[DropRule]) -> d
         if any_rule.fullmatch(path) and (name := next((rule.name for rule in compiled if rule.names(entry)), ""))
     }
     named |= _find_byte_code(entries, named)
-    return _add_emptied_folders(entries, named, compile_globs(path for rule in rules for path in rule.keep))
+    return add_emptied_folders(entries, named, compile_globs(path for rule in rules for path in rule.keep))
 
 
 def _find_byte_code(entries: Mapping[str, Entry], named: Mapping[str, str]) -> dict[str, str]:
@@ -122,8 +126,8 @@ def _find_byte_code(entries: Mapping[str, Entry], named: Mapping[str, str]) -> d
     return found
 
 
-def _add_emptied_folders(
-    entries: Mapping[str, Entry], named: Mapping[str, str], keep: re.Pattern[str]
+def add_emptied_folders(
+    entries: Mapping[str, Entry], named: Mapping[str, str], keep: re.Pattern[str] = NEVER
 ) -> dict[str, str]:
     """With the folders that lose all they hold, and without named folders in which something is left."""
     needed: set[str] = set()
@@ -176,20 +180,13 @@ class _RecordLines(NamedTuple):
 
 def _rewrite_dpkg_lists(kept: dict[str, Entry], dropped: Mapping[str, str], contents: Contents) -> dict[str, Entry]:
     """dpkg's .list and .md5sums no longer name what went."""
-    links = {path: entry.link for path, entry in kept.items() if entry.kind == "symlink" and "/" not in path}
+    links = find_top_links(kept)
 
     def is_left(line: str) -> bool:
-        return _listed_path(line, links) not in dropped
+        return listed_path(line, links) not in dropped
 
     lists = (path for path in kept if path.startswith(DPKG_INFO) and path.endswith((".list", ".md5sums")))
     return {**kept, **{path: _keep_lines(kept[path], contents, is_left) for path in lists}}
-
-
-def _listed_path(line: str, links: Mapping[str, str]) -> str:
-    """The image path that a line is about: "/bin/ls", or "HASH  bin/ls"; /bin is a link to usr/bin."""
-    path = line if line.startswith("/") else line[34:]
-    first, _, rest = path.strip("/").partition("/")
-    return f"{links.get(first, first).strip('/')}/{rest}" if rest else first
 
 
 def _keep_lines(entry: Entry, contents: Contents, is_left: Callable[[str], bool]) -> Entry:

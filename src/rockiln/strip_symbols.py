@@ -7,10 +7,7 @@ another way is left alone.
 
 from __future__ import annotations
 
-import base64
-import csv
 import json
-import posixpath
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,11 +29,12 @@ from rockiln.fatbin.elf import (
     read_elf,
 )  # fmt: skip
 from rockiln.fatbin.refusal import RefusedError, require
+from rockiln.installed_lists import change_contents
 from rockiln.manifest import Entry
-from rockiln.recipe_file import StripRule
 from rockiln.rootfs import Rootfs
 from rockiln.sealed import read_sealed, write_sealed
 from rockiln.slim import compile_globs
+from rockiln.slim_rules import StripRule
 
 FORMAT = 1
 """Part of the names of remembered results: raised when the same library is stripped in another way."""
@@ -60,12 +58,7 @@ def strip_symbols(
             stripped[entry.path] = content
     if not stripped:
         return rootfs
-    changed = {
-        path: rootfs.entries[path]._replace(sha256=content.sha256, size_bytes=content.size_bytes)
-        for path, content in stripped.items()
-    }
-    changed |= _correct_records(rootfs.entries, stripped, contents)
-    return replace(rootfs, entries={**rootfs.entries, **changed})
+    return replace(rootfs, entries=change_contents(rootfs.entries, stripped, contents))
 
 
 def _find_libraries(entries: Iterable[Entry], rules: Sequence[StripRule]) -> Iterator[Entry]:
@@ -184,29 +177,3 @@ def _renumber(section: Section, numbers: Mapping[int, int]) -> Section:
     return replace(
         section, link=numbers[section.link], extra=numbers[section.extra] if has_extra else section.extra
     )
-
-
-def _correct_records(
-    entries: Mapping[str, Entry], stripped: Mapping[str, Content], contents: Contents
-) -> dict[str, Entry]:
-    """RECORD files with the new hashes and sizes."""
-    owners = {entries[path].owner for path in stripped}
-    corrected = {}
-    for path, entry in entries.items():
-        if path.endswith(".dist-info/RECORD") and entry.owner in owners:
-            site_path = path.rsplit("/", 2)[0]
-            lines = contents.read_bytes(entry.sha256).decode("utf-8", "surrogateescape").splitlines(keepends=True)
-            text = "".join(_correct_line(line, site_path, stripped) for line in lines)
-            sha256, size_bytes = contents.put_bytes(text.encode("utf-8", "surrogateescape"))
-            corrected[path] = entry._replace(sha256=sha256, size_bytes=size_bytes)
-    return corrected
-
-
-def _correct_line(line: str, site_path: str, stripped: Mapping[str, Content]) -> str:
-    row = next(csv.reader([line]), [])
-    content = stripped.get(posixpath.normpath(posixpath.join(site_path, row[0]))) if len(row) == 3 else None
-    if content is None:
-        return line
-    digest = base64.urlsafe_b64encode(bytes.fromhex(content.sha256)).decode().rstrip("=")
-    name = line.rstrip("\r\n").removesuffix(f",{row[1]},{row[2]}")
-    return f"{name},sha256={digest},{content.size_bytes}" + line[len(line.rstrip("\r\n")) :]

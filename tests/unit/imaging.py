@@ -14,8 +14,8 @@ from rockiln.folders import Folders
 from rockiln.locked import LockedTarget
 from rockiln.manifest import Entry
 from rockiln.plan import PlannedTarget
-from rockiln.recipe_file import DropRule
 from rockiln.rootfs import Owner, OwnerClass, Rootfs
+from rockiln.slim_rules import DropRule
 
 Item = tuple[str, str | bytes]
 """Owner, and bytes of a file or text: "-> target" is a symlink, "=> path" a hardlink, "" a folder."""

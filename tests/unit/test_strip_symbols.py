@@ -19,8 +19,8 @@ from rockiln.contents import Contents
 from rockiln.errors import IntegrityError
 from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.elf import read_elf
-from rockiln.recipe_file import StripRule
 from rockiln.rootfs import Rootfs
+from rockiln.slim_rules import StripRule
 from rockiln.strip_symbols import plan_strip, strip_symbols
 
 SITE = "opt/venv/lib/python3.11/site-packages"

@@ -16,6 +16,8 @@ class Kept:
     """It stays because something about it was not understood, not because a kept arch needs it."""
     archs: frozenset[str] = frozenset()
     """Kept archs that it serves; empty where it serves all, or where that is not known."""
+    foreign: tuple[str, ...] = ()
+    """Where all its code is for other GPUs, but its name tells none: what the code is for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,7 +87,8 @@ def _judge_foreign(named: Named, gone: tuple[str, ...], archs: AbstractSet[str])
     if named.heirs & archs:
         return Kept(rule=named.rule, reason=f"used by {_join(named.heirs & archs)}")
     if not named.targets:
-        return Kept(rule=named.rule, reason=f"holds {_join(gone)} only, but its name tells no GPU", is_doubt=True)
+        reason = f"holds {_join(gone)} only, but its name tells no GPU"
+        return Kept(rule=named.rule, reason=reason, is_doubt=True, foreign=gone)
     if told & archs or not all(expand(_processor(target)) & told for target in gone):
         reason = f"its name tells {_join(named.targets)}, its content {_join(gone)}"
         return Kept(rule=named.rule, reason=reason, is_doubt=True)

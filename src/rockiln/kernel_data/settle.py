@@ -19,7 +19,7 @@ _ENDING = re.compile(r"\.(?:co|hsaco|dat)$")
 
 def settle(decisions: Mapping[str, Decision], read: Callable[[str], bytes]) -> dict[str, Decision]:
     """By path. `read` gives a whole file; it is asked for indexes of kept archs only."""
-    settled = dict(decisions)
+    settled = {**decisions, **_drop_nameless(decisions)}
     for path, decision in decisions.items():
         if isinstance(decision, Kept) and decision.archs and _LAZY_INDEX.fullmatch(path):
             settled |= _keep_named(path, read(path), settled)
@@ -27,6 +27,19 @@ def settle(decisions: Mapping[str, Decision], read: Callable[[str], bytes]) -> d
         reason = "nothing here is for any of the archs"
         settled = {path: _keep(one, reason) if isinstance(one, Drop) else one for path, one in settled.items()}
     return settled
+
+
+def _drop_nameless(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
+    """Code for other GPUs under a name that tells none, where all that lies beside it goes for the same reason."""
+    roots = {path: named.root for path in decisions if (named := name_file(path)) and named.root}
+    serving = {root for path, root in roots.items() if _serves(decisions[path])}
+    going = {root for path, root in roots.items() if isinstance(decisions[path], Drop)} - serving
+    reason = "its code, and nothing beside it is for a kept arch"
+    return {
+        path: Drop(rule=decision.rule, reason=reason, targets=decision.foreign)
+        for path, decision in decisions.items()
+        if isinstance(decision, Kept) and decision.foreign and roots.get(path, "") in going
+    }
 
 
 def _keep_named(index_path: str, index: bytes, decisions: Mapping[str, Decision]) -> dict[str, Decision]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import posixpath
+from typing import Any
 
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
@@ -29,6 +30,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     value = _find_entry(path, entries, target_id, invocation) or _find_dropped(path, target_id, invocation)
     if value is None:
         raise UsageError(f"{target_id} holds no /{path}, and no rule dropped it", hint=_suggest(path, entries))
+    value |= _find_slimmed(path, target_id, invocation)
     return Answer(text=_describe(value), value=value)
 
 
@@ -47,6 +49,14 @@ def _find_entry(
 def _find_dropped(path: str, target_id: str, invocation: Invocation) -> Record | None:
     dropped: list[Record] = read_stage_value(target_id, "dropped", invocation)  # type: ignore[assignment]
     return next((item for item in dropped if item["path"] == path), None)
+
+
+def _find_slimmed(path: str, target_id: str, invocation: Invocation) -> Record:
+    """What became of its code for GPUs, and the rule by which it is a link; nothing where neither is so."""
+    slimmed: dict[str, list[Record]] = read_stage_value(target_id, "slimmed", invocation)  # type: ignore[assignment]
+    file = next((item for item in slimmed["files"] if item["path"] == path), None)
+    shared = next((item for item in slimmed["shared"] if item["path"] == path), None)
+    return {name: item for name, item in (("code", file), ("shared", shared)) if item}
 
 
 def _follow_folders(path: str, entries: dict[str, list[object]]) -> str:
@@ -68,7 +78,28 @@ def _suggest(path: str, entries: dict[str, list[object]]) -> str:
 
 
 def _describe(value: Record) -> str:
+    lines = [_describe_place(value)]
+    if "code" in value:
+        lines.append(_describe_code(value["code"]))  # type: ignore[arg-type]  # a SlimmedFile
+    if "shared" in value:
+        shared: Record = value["shared"]  # type: ignore[assignment]  # a SharedFile
+        lines.append(f"  equal to /{shared['link']}: a link by rule {shared['rule']!r} ({shared['size_bytes']} bytes)")
+    return "\n".join(lines)
+
+
+def _describe_place(value: Record) -> str:
     if "rule" in value:
         return f"/{value['path']}: dropped by rule {value['rule']!r} ({value['size_bytes']} bytes of {value['owner']})"
     link = f" -> {value['link']}" if value["link"] else ""
     return f"/{value['path']}{link}: {value['kind']} of {value['owner']}, in layer {value['layer']!r}"
+
+
+def _describe_code(file: dict[str, Any]) -> str:
+    reason = f": {file['reason']}" if file["reason"] else ""
+    if file["outcome"] == "dropped":
+        return f"  {file['rule']} data for {', '.join(file['dropped'])}{reason}"
+    if file["outcome"] == "slimmed":
+        gone = f"{file['before_bytes']} → {file['after_bytes']} bytes, without {', '.join(file['dropped'])}"
+        return f"  {file['rule']}: {gone}; keeps {', '.join(file['kept'])}"
+    verb = "left alone" if file["outcome"] == "refused" else "unchanged"
+    return f"  {file['rule']}: {verb}{reason or ', keeps ' + ', '.join(file['kept'])}"
