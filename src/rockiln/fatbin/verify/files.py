@@ -74,8 +74,11 @@ def _find_bundle_faults(
     old_end, new_end = _end_of_fatbin(old), _end_of_fatbin(new)
     for place, address in before.items():
         counts.wrappers += 1
-        if moves.setdefault(address, after[place]) != after[place]:
-            yield f"wrappers of one bundle lead to two, at {place:#x}"
+        if address in moves:
+            if moves[address] != after[place]:
+                yield f"wrappers of one bundle lead to two, at {place:#x}"
+            continue
+        moves[address] = after[place]
         with open_bundle(old, address, old_end) as one, open_bundle(new, after[place], new_end) as other:
             yield from compare_bundles(one, other, archs, counts)
     if len(set(moves.values())) != len(moves):

@@ -74,13 +74,16 @@ def _unpack(descriptor: int, offset: int, limit: int, spool: IO[bytes]) -> int:
     end = offset + (limit if version == 1 else fields[0])
     if end > offset + limit:
         raise ValueError("a compressed bundle goes beyond its section or file")
-    inflater = zstandard.ZstdDecompressor().decompressobj() if method == 1 else zlib.decompressobj()
     digest, written = hashlib.md5(usedforsecurity=False), 0
-    while start < end and not inflater.eof:
-        piece = inflater.decompress(os.pread(descriptor, min(1 << 16, end - start), start))
-        start += 1 << 16
-        digest.update(piece)
-        written += spool.write(piece)
+    inflate = _inflate_zstd if method == 1 else _inflate_zlib
+    try:
+        for piece in inflate(BufferedReader(_Part(descriptor, start, end - start))):
+            digest.update(piece)
+            written += spool.write(piece)
+            if written > fields[-2]:
+                break
+    except (zlib.error, zstandard.ZstdError) as fault:
+        raise ValueError(f"a compressed bundle cannot be unpacked: {fault}") from None
     spool.flush()
     if written != fields[-2] or digest.digest()[:8] != fields[-1].to_bytes(8, "little"):
         raise ValueError("a compressed bundle does not match its size or hash")
