@@ -23,6 +23,7 @@ from rockiln.fatbin.verify.binary import Binary
 _CHUNK_BYTES = 1 << 20
 _SEEN_BY_RUNTIME_BYTES = 4096
 _MAX_WINDOW_BYTES = 1 << 27
+_FED_BYTES = 1 << 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +92,10 @@ def _unpack(descriptor: int, offset: int, limit: int, spool: IO[bytes]) -> int:
 
 
 def _inflate_zstd(file: BufferedReader) -> Iterator[bytes]:
-    """A megabyte at a time, whatever a few bytes unpack to."""
-    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).stream_reader(file)
-    while piece := reader.read(_CHUNK_BYTES):
-        yield piece
+    """Little is fed at a time, for four bytes can unpack to 128 KiB."""
+    inflater = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj()
+    while not inflater.eof and (piece := file.read(_FED_BYTES)):
+        yield inflater.decompress(piece)
 
 
 def _inflate_zlib(file: BufferedReader) -> Iterator[bytes]:
