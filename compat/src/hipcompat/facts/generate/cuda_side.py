@@ -29,9 +29,9 @@ _DEVICE_NAME = re.compile(r"(?!__nv_[a-z]+[df]?$)(?:__(?!internal|cuda|NV|CUDA|N
 _OWN_PREFIX = re.compile(r"^(?:__nv_(?:bfloat|fp[468]|half)|nv_bfloat|half2?$)")
 _NOT_A_NAME = frozenset((
     "defined", "sizeof", "alignof", "decltype", "static_assert", "asm", "volatile", "operator", "return", "while",
-    "for", "switch", "namespace", "struct", "union", "enum", "class", "typename", "template", "const", "noexcept", "throw",
-    "alignas", "explicit", "inline", "static", "using", "bool", "float", "double", "int", "char", "short", "long",
-    "unsigned", "signed", "void", "if", "else", "func", "main", "max_align", "std",
+    "for", "switch", "namespace", "struct", "union", "enum", "class", "typename", "template", "const", "noexcept",
+    "throw", "alignas", "explicit", "inline", "static", "using", "bool", "float", "double", "int", "char", "short",
+    "long", "unsigned", "signed", "void", "if", "else", "func", "main", "max_align", "std",
 ))  # fmt: skip
 _PUBLIC_CUB = re.compile(r"/include/cub/(?:(?:device|block|warp|thread|iterator|grid)/[\w.]+|util_[\w.]+)\.cuh$")
 _CUB_MEMBER = re.compile(r"\bstatic\s+(?:inline\s+)?cudaError_t\s+(\w+)\s*\(")
@@ -86,7 +86,9 @@ def read_nvml(members: Iterable[tuple[str, str]]) -> Names:
 def read_mapped_names(*mappings: Mapping[str, str]) -> Names:
     """Names that a mapping knows and CUDA 12.9 has no more: texture references, calls of CUDA 8."""
     names: Names = {}
-    for name in (name for mapping in mappings for name in mapping if re.fullmatch(r"[A-Za-z]\w{5,}", name)):
-        if api := _choose_api(name, "function", is_device=False):
+    for name in (name for mapping in mappings for name in mapping if re.fullmatch(r"[A-Za-z][\w/.]{5,}", name)):
+        if name.endswith((".h", ".hpp", ".cuh")):
+            names[name] = ("include", "include")
+        elif api := _choose_api(name, "function", is_device=False):
             names[name] = (api, "enum" if name.isupper() else "type" if name.endswith("_t") else "function")
     return names

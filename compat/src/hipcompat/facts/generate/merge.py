@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,8 +29,16 @@ _OWN_INCLUDES = {
     "cuda_gl_interop.h": "hip/hip_gl_interop.h", "texture_types.h": "hip/texture_types.h",
     "surface_types.h": "hip/surface_types.h", "device_functions.h": "hip/device_functions.h",
     "math_functions.h": "hip/math_functions.h",
+    "cudaGL.h": "hip/hip_gl_interop.h", "cusparse_v2.h": "hipsparse/hipsparse.h", "cufftw.h": "hipfft/hipfftw.h",
+    "cusolver_common.h": "hipsolver/hipsolver.h", "cublas_api.h": "hipblas/hipblas.h",
+    "cudaProfiler.h": "hip/hip_runtime_api.h",
 }  # fmt: skip
 """HIP's header of the same purpose; kept only where the headers hold it."""
+_IN_RUNTIME = re.compile(
+    r"(?:builtin_types|common_functions|device_\w+|host_config|host_defines|driver_functions|vector_functions|sm_\w+"
+    r"|(?:texture|surface)(?:_fetch|_indirect)?_functions|cuda_(?:texture|surface)_types)\.(?:h|hpp)$"
+)
+"""Headers whose content hip/hip_runtime.h has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +67,7 @@ def _make_fact(name: str, api: str, kind: str, sides: Sides) -> Fact:
 def _choose_target(name: str, api: str, kind: str, sides: Sides) -> tuple[str, str]:
     """HIP's name and who says so; a name that no header holds is "unconfirmed", and none at all is "absent"."""
     if kind == "include":
-        return _choose_include(name, api, sides.hip)
+        return _choose_include(name, api, sides)
     if api == "cub":
         target = f"hip{name}"
         return (target, "headers") if target in sides.hip.cub else ("", "absent")
@@ -86,10 +95,12 @@ def _find_claimed(name: str, sides: Sides) -> tuple[str, str]:
     return (claimed, "unconfirmed") if claimed and claimed != name else ("", "absent")
 
 
-def _choose_include(name: str, api: str, hip: HipSide) -> tuple[str, str]:
+def _choose_include(name: str, api: str, sides: Sides) -> tuple[str, str]:
+    hip = sides.hip
     candidates: tuple[str, ...] = (_OWN_INCLUDES.get(name, ""), name if api == "thrust" else "")
     if api == "cub" and name.startswith("cub/"):
         candidates = (*candidates, f"hip{name}".replace(".cuh", ".hpp"))
+    candidates = (*candidates, sides.hipify.get(name, ""), "hip/hip_runtime.h" if _IN_RUNTIME.match(name) else "")
     return next(((path, "headers") for path in candidates if path in hip.headers), ("", "absent"))
 
 
