@@ -10,7 +10,7 @@ from random import Random
 import atheris
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
-with atheris.instrument_imports(include=["rockiln.fatbin"]):
+with atheris.instrument_imports(include=["rockiln.fatbin", "rockiln.kernel_data"]):
     from targets import LIMIT_S, TARGETS
 
 from damage import damage  # noqa: E402 - after the path above

@@ -90,7 +90,8 @@ def _record(found: Mapping[str, Fuzzed], corpus_hash: str) -> None:
     record = {
         "parts": {part: asdict(one) for part, one in found.items()},
         "corpus_sha256": corpus_hash,
-        "code_sha256": hash_tree(ROOT / "src/rockiln/fatbin"),
+        "fatbin_sha256": hash_tree(ROOT / "src/rockiln/fatbin"),
+        "kernel_data_sha256": hash_tree(ROOT / "src/rockiln/kernel_data"),
         "atheris": version("atheris"),
         "python": sys.version.split()[0],
     }

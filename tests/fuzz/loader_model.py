@@ -28,6 +28,9 @@ class NotLoadableError(Exception):
     """No loader would take this file."""
 
 
+DAMAGE = (NotLoadableError, LookupError, struct.error, ValueError, zlib.error, zstandard.ZstdError, MemoryError)
+
+
 @dataclass(frozen=True)
 class Image:
     """A file as a loader maps it."""
@@ -104,18 +107,22 @@ class Image:
     def objects(self, address: int) -> dict[str, str]:
         """Entry → hash of its code, as the runtime finds it at `address`."""
         start, size_bytes, _ = self.sections[".hip_fatbin"]
-        raw = self.read(address, start + size_bytes - address)
-        raw = _unpack(raw) if raw[:4] == b"CCOB" else raw
-        (count,), place, found = struct.unpack_from("<Q", raw, 24), 32, {}
-        if raw[:24] != b"__CLANG_OFFLOAD_BUNDLE__":
+        return read_objects(self.read(address, start + size_bytes - address))
+
+
+def read_objects(raw: bytes) -> dict[str, str]:
+    """The same for the bytes of a bundle and what follows it."""
+    raw = _unpack(raw) if raw[:4] == b"CCOB" else raw
+    (count,), place, found = struct.unpack_from("<Q", raw, 24), 32, {}
+    if raw[:24] != b"__CLANG_OFFLOAD_BUNDLE__":
+        raise NotLoadableError
+    for _ in range(count):
+        offset, length, name_bytes = struct.unpack_from("<QQQ", raw, place)
+        name = raw[place + 24 : place + 24 + name_bytes].decode("ascii")
+        if offset + length > len(raw) or (place := place + 24 + name_bytes) > 4096:
             raise NotLoadableError
-        for _ in range(count):
-            offset, length, name_bytes = struct.unpack_from("<QQQ", raw, place)
-            name = raw[place + 24 : place + 24 + name_bytes].decode("ascii")
-            if offset + length > len(raw) or (place := place + 24 + name_bytes) > 4096:
-                raise NotLoadableError
-            found[name] = hashlib.sha256(raw[offset : offset + length]).hexdigest()
-        return found
+        found[name] = hashlib.sha256(raw[offset : offset + length]).hexdigest()
+    return found
 
 
 def _unpack(raw: bytes) -> bytes:
@@ -129,18 +136,29 @@ def judge(old: bytes, new: bytes, archs: AbstractSet[str]) -> str:
     """What is wrong with `new`; "" where nothing is, or where `old` is no file that a loader takes."""
     before, after = Image(old), Image(new)
     try:
-        kept = {place: _find_kept(before, place, archs) for place in before.slots()}
+        kept = {place: _keep(before.objects(before.relocated(place)), archs) for place in before.slots()}
         compared = _places_to_compare(before)
-    except (NotLoadableError, LookupError, struct.error, ValueError, zlib.error, zstandard.ZstdError, MemoryError):
+    except DAMAGE:
         return ""
     try:
         return _compare(before, after, kept, compared)
-    except (NotLoadableError, LookupError, struct.error, ValueError, zlib.error, zstandard.ZstdError) as fault:
+    except DAMAGE as fault:
         return f"the new file does not load: {fault!r}"
 
 
-def _find_kept(image: Image, place: int, archs: AbstractSet[str]) -> dict[str, str]:
-    objects = image.objects(image.relocated(place))
+def judge_bundle(old: bytes, new: bytes, archs: AbstractSet[str]) -> str:
+    """The same for bundles outside of ELF files."""
+    try:
+        kept = _keep(read_objects(old), archs)
+    except DAMAGE:
+        return ""
+    try:
+        return "" if read_objects(new) == kept else "other code objects"
+    except DAMAGE as fault:
+        return f"the new bundle cannot be read: {fault!r}"
+
+
+def _keep(objects: dict[str, str], archs: AbstractSet[str]) -> dict[str, str]:
     return {name: one for name, one in objects.items() if serves(name, archs)}
 
 

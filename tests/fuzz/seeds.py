@@ -32,7 +32,7 @@ def write_corpora(folder: Path, real_files: Sequence[Path] = ()) -> str:
     digest = hashlib.sha256()
     libraries, pieces = tuple(_fat_libraries()), tuple(_parser_seeds(real_files))
     small = tuple(one for one in libraries if len(one) <= PARSER_BYTES)
-    for part, seeds in (("parsers", (*small, *pieces)), ("verifier", small), ("rewrites", libraries)):
+    for part, seeds in (("parsers", (*small, *pieces)), ("verifier", small), ("rewrites", (*libraries, *_bundles()))):
         (folder / part).mkdir(parents=True)
         for seed in sorted(set(seeds)):
             name = hashlib.sha256(seed).hexdigest()
@@ -55,11 +55,15 @@ def _fat_libraries() -> Iterator[bytes]:
                 yield one.build(Path(folder, f"{name}-{kind}")).read_bytes()
 
 
+def _bundles() -> Iterator[bytes]:
+    for raw in (TINY, SMALL, bundle_for(TARGETS[:2])):
+        yield raw
+        yield from (compress_bundle(raw, version, way) for version in (1, 2, 3) for way in ("zstd", "zlib"))
+
+
 def _parser_seeds(real_files: Sequence[Path]) -> Iterator[bytes]:
-    real = bundle_for(TARGETS[:2])
-    yield from (compress_bundle(raw, version, method) for raw in (TINY, real) for version in (1, 2, 3)
-                for method in ("zstd", "zlib"))  # fmt: skip
-    yield from (TINY, real[:PARSER_BYTES], compile_kernels("gfx942")[:PARSER_BYTES])
+    yield from (one[:PARSER_BYTES] for one in _bundles())
+    yield compile_kernels("gfx942")[:PARSER_BYTES]
     yield from (name.encode() for name in IDS)
     for path in real_files:
         yield from _pieces(path)

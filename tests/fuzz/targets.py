@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
-from loader_model import judge
+from loader_model import judge, judge_bundle
 
 from damage import damage
 from rockiln.fatbin.bundle import read_bundle
@@ -25,8 +25,15 @@ from rockiln.fatbin.entry_ids import is_host, serves, target_of
 from rockiln.fatbin.refusal import RefusedError
 from rockiln.fatbin.section import find_bundles
 from rockiln.fatbin.slim_file import slim_file
+from rockiln.fatbin.verify.bundle_files import verify_bundle_files
 from rockiln.fatbin.verify.files import verify_files
+from rockiln.kernel_data import judge as kernel_data
+from rockiln.kernel_data.content import HEAD_BYTES
 
+DATA_PATHS = (
+    "opt/rocm/lib/rocblas/library/Kernels.so-000-gfx1100.hsaco", "x/hipblaslt/library/gfx942/extop_gfx942.co",
+    "opt/rocm/share/miopen/db/gfx942130.HIP.fdb.txt", "x/aotriton.images/amd-gfx11xx/flash/a.aks2", "kernel_gfx90a.co",
+)  # fmt: skip
 ARCH_SETS = (frozenset({"gfx942"}), frozenset({"gfx942", "gfx1100"}), frozenset({"gfx90a"}))
 SHARED_MEMORY = Path("/dev/shm")
 if SHARED_MEMORY.is_dir():  # thousands of files are written and synced a minute
@@ -45,6 +52,7 @@ def read_everything(content: bytes) -> None:
         for read in (_read_elf, _read_bundle, _read_compressed, _read_section):
             with suppress(RefusedError):
                 read(source, content)
+        _judge_kernel_data(source, content)
     _read_ids(content)
 
 
@@ -85,6 +93,14 @@ def _read_section(source: ByteSource, content: bytes) -> None:
     find_bundles(source, 0, len(content))
 
 
+def _judge_kernel_data(source: ByteSource, content: bytes) -> None:
+    """By content under a name of each kind, and by a name that is itself the input."""
+    head, archs = content[:HEAD_BYTES], choose_archs(content)
+    for path in (*DATA_PATHS, content[:200].decode("latin-1")):
+        if kernel_data.is_candidate(path, head):
+            kernel_data.judge(path, source, archs)
+
+
 def _read_ids(content: bytes) -> None:
     text = content[:4096].decode("latin-1")
     for line in {text, *text.splitlines()}:
@@ -96,31 +112,31 @@ def _read_ids(content: bytes) -> None:
 
 def rewrite(content: bytes) -> None:
     """Slim the file; what comes out is judged, and so is the verifier's word on damaged copies of it."""
-    archs = choose_archs(content)
+    archs, is_elf = choose_archs(content), content.startswith(b"\x7fELF")
+    is_wrong = judge if is_elf else judge_bundle
     with _folder() as folder:
-        old, new = folder / "old.so", folder / "new.so"
+        old, new = folder / "old", folder / "new"
         old.write_bytes(content)
-        result = slim_file(old, new, archs)
+        result = slim_file(old, new, archs, form="elf" if is_elf else "bundle")
         assert old.read_bytes() == content
         if result is None or result.outcome != "slimmed":
             assert not new.exists()
             return
         slimmed = new.read_bytes()
         assert len(slimmed) == result.after_bytes < len(content)
-        assert not (fault := judge(content, slimmed, archs)), f"proven, but {fault}"
-        _damage_copies(old, new, slimmed, archs)
+        assert not (fault := is_wrong(content, slimmed, archs)), f"proven, but {fault}"
+        random = Random(zlib.crc32(slimmed))  # noqa: S311 - the same damage for the same input
+        for _ in range(2):
+            damaged = damage(slimmed, random)
+            if fault := is_wrong(content, damaged, archs):
+                new.write_bytes(damaged)
+                assert _find_faults(old, new, archs), f"not refused: {fault}"
 
 
-def _damage_copies(old: Path, new: Path, slimmed: bytes, archs: frozenset[str]) -> None:
-    random = Random(zlib.crc32(slimmed))  # noqa: S311 - the same damage for the same input
-    for _ in range(2):
-        damaged = damage(slimmed, random)
-        fault = judge(old.read_bytes(), damaged, archs)
-        if fault:
-            new.write_bytes(damaged)
-            with old.open("rb") as before, new.open("rb") as after:
-                verification = verify_files(before.fileno(), after.fileno(), archs)
-            assert verification.faults, f"not refused: {fault}"
+def _find_faults(old: Path, new: Path, archs: frozenset[str]) -> tuple[str, ...]:
+    with old.open("rb") as before, new.open("rb") as after:
+        verify = verify_files if before.read(4) == b"\x7fELF" else verify_bundle_files
+        return verify(before.fileno(), after.fileno(), archs).faults
 
 
 @contextmanager
