@@ -1,0 +1,88 @@
+"""Scan → Promises: what the image says that it is. Its own record first, then labels, then its environment."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rockiln.archs import LLVM_TARGETS
+from rockiln.audit.scan import Scan
+
+RECORD_PATH = "etc/rockiln/version.json"
+ARCHS_LABEL = "dev.rockiln.archs"
+_ARCH_VARIABLES = ("PYTORCH_ROCM_ARCH", "GPU_ARCHS", "AMDGPU_TARGETS", "HCC_AMDGPU_TARGET")
+_HIP_LIBRARY = re.compile(r"(?:.*/)?libamdhip64\.so(?:\.[0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promises:
+    """What the audits hold the image to."""
+
+    archs: tuple[str, ...]
+    """GPUs that it should serve; empty where nobody says."""
+    archs_source: str
+    """Who says so."""
+    is_rocm: bool
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Soname → why it is not here and need not be."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Wheels of the record: normalised name → version."""
+    record_archs: tuple[str, ...] | None = None
+    """Of the record alone; None where there is none."""
+
+
+def read_promises(scan: Scan, archs: tuple[str, ...] = (), absent: Mapping[str, str] | None = None) -> Promises:
+    """What is given on the command line goes before what the image says."""
+    record = _read_record(scan)
+    recorded = tuple(map(str, record.get("archs", ()))) if record else None
+    chosen, source = _choose_archs(scan, archs, recorded)
+    lines = [str(line) for key in ("absent", "provided-by-host") for line in record.get(key, ())]
+    said = {soname: why for soname, _, why in (line.partition(": ") for line in lines)}
+    return Promises(
+        archs=chosen, archs_source=source, is_rocm=bool(record.get("rocm")) if record else _looks_like_rocm(scan),
+        absent={**said, **(absent or {})}, versions=_read_versions(record), record_archs=recorded,
+    )  # fmt: skip
+
+
+def _read_record(scan: Scan) -> dict[str, list[object]]:
+    try:
+        record = json.loads(scan.tree.read(RECORD_PATH) or b"{}")
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _choose_archs(
+    scan: Scan, given: tuple[str, ...], recorded: tuple[str, ...] | None
+) -> tuple[tuple[str, ...], str]:
+    if given:
+        return given, "--archs"
+    if recorded:
+        return recorded, f"/{RECORD_PATH}"
+    if label := _split_archs(scan.settings.labels.get(ARCHS_LABEL, "")):
+        return label, f"label {ARCHS_LABEL}"
+    for name in _ARCH_VARIABLES:
+        if found := _split_archs(scan.settings.env.get(name, "")):
+            return found, f"variable {name}"
+    return (), ""
+
+
+def _split_archs(text: str) -> tuple[str, ...]:
+    names = (word.partition(":")[0] for word in re.split(r"[;,\s]+", text))
+    return tuple(sorted({name for name in names if name in LLVM_TARGETS}))
+
+
+def _looks_like_rocm(scan: Scan) -> bool:
+    return bool(scan.targets) or any(_HIP_LIBRARY.fullmatch(path) for path in scan.tree.elves)
+
+
+def _read_versions(record: Mapping[str, list[object]]) -> dict[str, str]:
+    rows = [row for row in record.get("packages", ()) if isinstance(row, dict) and row.get("kind") == "wheel"]
+    return {normalise(str(row.get("name"))): str(row.get("version")) for row in rows}
+
+
+def normalise(name: str) -> str:
+    """A distribution's name as indexes compare it: https://peps.python.org/pep-0503/#normalized-names."""
+    return re.sub(r"[-_.]+", "-", name).lower()

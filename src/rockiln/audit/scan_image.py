@@ -1,0 +1,185 @@
+"""An OCI layout, an archive of one, or a stream of `docker save` → Scan. Layers are read once and never unpacked."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import posixpath
+import tarfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from rockiln.audit.image_index import ImageParts, Read, read_docker_manifest, read_oci_index
+from rockiln.audit.inspect_file import Wanted
+from rockiln.audit.layer_stream import Ahead, LayerScan, Readable, open_decompressed, scan_layer
+from rockiln.audit.merge_layers import merge_layers
+from rockiln.audit.scan import Scan, ignore_interrupt
+from rockiln.console import Console, Progress
+from rockiln.errors import ImageError
+
+INDEX_NAME = "index.json"
+DOCKER_MANIFEST_NAME = "manifest.json"
+_MAX_JSON_BYTES = 16 << 20
+_CHUNK_BYTES = 1 << 20
+_ALONE_BYTES = 64 << 20
+
+
+def scan_layout(layout_path: Path, subject: str, wanted: Wanted, jobs: int, console: Console) -> Scan:
+    """A folder with index.json. Every blob is compared with the digest that names it."""
+
+    def read(name: str) -> bytes:
+        return _read_blob(layout_path, name)
+
+    parts = read_oci_index(read, str(layout_path))
+    paths = [layout_path / name for name in parts.layers]
+    total = sum(_size_of(path) for path in paths)
+    with console.progress(f"audit {subject}", total, "bytes") as progress:
+        layers = _scan_blobs(paths, wanted, jobs if total > _ALONE_BYTES else 1, progress)
+    return merge_layers(subject, layers, parts.settings, wanted)
+
+
+def scan_archive(stream: Readable, subject: str, wanted: Wanted, console: Console, total_bytes: int = 0) -> Scan:
+    """A tar of a layout, or what `docker save` writes, read from front to back; layers may come before or after
+    the JSON that names them."""
+    archive = _Archive(subject, wanted)
+    with console.progress(f"audit {subject}", total_bytes, "bytes") as progress:
+        archive.read(_Counted(stream, progress))
+    parts = archive.find_parts()
+    return merge_layers(subject, [archive.layer(name) for name in parts.layers], parts.settings, wanted)
+
+
+def _read_blob(layout_path: Path, name: str) -> bytes:
+    try:
+        content = (layout_path / name).read_bytes()
+    except OSError as fault:
+        raise ImageError(f"{layout_path / name}: {fault.strerror}", hint="is the layout whole?") from fault
+    if name != INDEX_NAME and hashlib.sha256(content).hexdigest() != posixpath.basename(name):
+        raise ImageError(f"{layout_path / name}: the content has another hash than its name", hint="copy it anew")
+    return content
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as fault:
+        raise ImageError(f"{path}: {fault.strerror}", hint="is the layout whole?") from fault
+
+
+def _scan_blobs(paths: list[Path], wanted: Wanted, jobs: int, progress: Progress) -> list[LayerScan]:
+    """Several layers at once; the largest are begun first."""
+    unique = sorted(dict.fromkeys(paths), key=lambda path: -_size_of(path))
+    scan = partial(_scan_blob, wanted)
+    scans: dict[Path, LayerScan] = {}
+    if jobs == 1:
+        for path in unique:
+            scans[path] = scan(path)
+            progress.advance(_size_of(path))
+        return [scans[path] for path in paths]
+    executor = ProcessPoolExecutor(jobs, multiprocessing.get_context("forkserver"), ignore_interrupt)
+    try:
+        for path, layer in zip(unique, executor.map(scan, unique), strict=True):
+            scans[path] = layer
+            progress.advance(_size_of(path))
+    finally:
+        executor.shutdown(cancel_futures=True)
+    return [scans[path] for path in paths]
+
+
+def _scan_blob(wanted: Wanted, path: Path) -> LayerScan:
+    with path.open("rb") as file:
+        hashed = _Hashed(file)
+        layer = scan_layer(hashed, wanted, str(path))
+        while hashed.read(_CHUNK_BYTES):
+            pass
+    if hashed.hexdigest() != path.name:
+        raise ImageError(f"{path}: the content has another hash than its name", hint="copy the image anew")
+    return layer
+
+
+class _Hashed:
+    """Passes bytes on and remembers their hash."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._hash = file, hashlib.sha256()
+
+    def read(self, size_bytes: int, /) -> bytes:
+        chunk = self._file.read(size_bytes)
+        self._hash.update(chunk)
+        return chunk
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
+
+
+class _Counted:
+    """Passes bytes on and tells how many."""
+
+    def __init__(self, stream: Readable, progress: Progress) -> None:
+        self._stream, self._progress = stream, progress
+
+    def read(self, size_bytes: int, /) -> bytes:
+        chunk = self._stream.read(size_bytes)
+        self._progress.advance(len(chunk))
+        return chunk
+
+
+class _Archive:
+    """What was met in a tar so far: JSON by name, layers by name, and names that stand for others."""
+
+    def __init__(self, subject: str, wanted: Wanted) -> None:
+        self._subject, self._wanted = subject, wanted
+        self._texts: dict[str, bytes] = {}
+        self._layers: dict[str, LayerScan] = {}
+        self._aliases: dict[str, str] = {}
+
+    def read(self, stream: Readable) -> None:
+        try:
+            for member, archive in self._walk(open_decompressed(stream)):
+                self._keep(member, archive)
+        except (tarfile.TarError, EOFError, OSError) as fault:
+            hint = "is it an OCI archive, or the output of docker save?"
+            raise ImageError(f"{self._subject}: cannot be read as an archive: {fault}", hint=hint) from fault
+
+    def find_parts(self) -> ImageParts:
+        """docker save of today writes both forms; the older one names the order of layers as well."""
+        read: Read = self._text
+        if DOCKER_MANIFEST_NAME in self._texts:
+            return read_docker_manifest(read, self._subject)
+        if INDEX_NAME in self._texts:
+            return read_oci_index(read, self._subject)
+        raise ImageError(f"{self._subject}: has neither manifest.json nor index.json", hint="save the image anew")
+
+    def layer(self, name: str) -> LayerScan:
+        found = self._layers.get(self._aliases.get(name, name))
+        if found is None:
+            raise ImageError(f"{self._subject}: lacks the layer {name}", hint="save the image anew")
+        return found
+
+    def _text(self, name: str) -> bytes:
+        if name not in self._texts:
+            raise ImageError(f"{self._subject}: lacks {name}", hint="save the image anew")
+        return self._texts[name]
+
+    def _walk(self, content: Readable) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
+        with tarfile.open(fileobj=content, mode="r|") as archive:  # type: ignore[call-overload]  # a stream needs read only
+            for member in archive:
+                yield member, archive
+                archive.members.clear()
+
+    def _keep(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
+        name = posixpath.normpath(member.name)
+        if member.issym() or member.islnk():
+            folder = posixpath.dirname(name) if member.issym() else ""
+            self._aliases[name] = posixpath.normpath(posixpath.join(folder, member.linkname))
+            return
+        source = archive.extractfile(member)
+        if source is None:
+            return
+        ahead = Ahead(cast("Readable", source))
+        if ahead.peek(1) in {b"{", b"["} and member.size <= _MAX_JSON_BYTES:
+            self._texts[name] = ahead.read()
+        elif name.endswith(".tar") or name.startswith("blobs/"):
+            self._layers[name] = scan_layer(ahead, self._wanted, f"{self._subject}: {name}")
