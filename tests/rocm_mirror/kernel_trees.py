@@ -1,13 +1,23 @@
-"""Code objects per arch → the data trees that ROCm's libraries keep beside themselves, named as theirs are."""
+"""Code objects per arch → the data trees that ROCm's libraries keep beside themselves, named as theirs are.
+
+Names and kinds of files are those of Debian's packages of ROCm 7.2.4: .co files are compressed bundles of one arch,
+.hsaco files bare code objects, and hipblasltTransform.hsaco is a raw bundle of all archs.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import zstandard
+
 CodeObjects = Mapping[str, bytes]
 """Arch → a bare code object."""
+
+_PAGE = 4096
 
 MIOPEN_COMPUTE_UNITS = {"gfx90a": (104, 110), "gfx942": (80, 304), "gfx950": (256,), "gfx1100": (), "gfx1201": ()}
 """MIOpen glues arch and compute units, the latter in hexadecimal: gfx90a6e, gfx942130."""
@@ -19,7 +29,7 @@ def fill_rocblas(prefix_path: Path, code_objects: CodeObjects) -> None:
     for data_type in ("Type_HH", "Type_BB_HPA", "Type_SS"):
         stem = f"TensileLibrary_{data_type}_Contraction_l_Ailk_Bjlk_Cijk_Dijk"
         for arch, code in code_objects.items():
-            _put(folder / f"{stem}_{arch}.co", code)
+            _put(folder / f"{stem}_{arch}.co", _compress(_bundle({arch: code})))
             _put(folder / f"{stem}_{arch}.dat", _pack_index(arch, stem))
             _put(folder / f"{stem}_fallback_{arch}.hsaco", code)
         _put(folder / f"{stem}_fallback.dat", _pack_index("fallback", stem))
@@ -37,22 +47,30 @@ def fill_hipblaslt(prefix_path: Path, code_objects: CodeObjects) -> None:
     for data_type in ("Type_HH_HPA", "Type_F8B8_HPA"):
         stem = f"TensileLibrary_{data_type}_Contraction_l_Alik_Bljk_Cijk_Dijk"
         for arch, code in code_objects.items():
-            _put(folder / f"{stem}_{arch}.co", code)
+            _put(folder / f"{stem}_{arch}.co", _compress(_bundle({arch: code})))
             _put(folder / f"{stem}_{arch}.dat", _pack_index(arch, stem))
+    _fill_shared(folder, code_objects)
+
+
+def _fill_shared(folder: Path, code_objects: CodeObjects) -> None:
     for arch, code in code_objects.items():
         _put(folder / f"TensileLibrary_lazy_{arch}.dat", _pack_index(arch, "lazy"))
         _put(folder / f"extop_{arch}.co", code)
-        _put(folder / f"hipblasltTransform_{arch}.hsaco", code)
+        _put(folder / f"Kernels.so-000-{arch}.hsaco", code)
+    _put(folder / "hipblasltTransform.hsaco", _bundle(code_objects))
     _put(folder / "hipblasltExtOpLibrary.dat", _pack_index("all", "extop"))
+    _put(folder / "TensileLiteLibrary_lazy_Mapping.dat", _pack_index("all", "mapping"))
 
 
 def fill_hipsparselt(prefix_path: Path, code_objects: CodeObjects) -> None:
     """hipSPARSELt keeps one library per arch; it serves CDNA only."""
     folder = prefix_path / "lib/hipsparselt/library"
-    for arch in _present(("gfx942", "gfx950"), code_objects):
-        _put(folder / f"TensileLibrary_gfx{arch[3:]}.dat", _pack_index(arch, "sparse"))
-        _put(folder / f"Kernels.so-000-{arch}.hsaco", code_objects[arch])
-        _put(folder / f"TensileLibrary_{arch}.co", code_objects[arch])
+    served = {arch: code_objects[arch] for arch in _present(("gfx942", "gfx950"), code_objects)}
+    stem = "TensileLibrary_HH_HH_A_Bias_SAV_SPA_Type_HH_HPA_Contraction_l_Alik_Bljk_Cijk_Dijk"
+    for arch, code in served.items():
+        _put(folder / f"{stem}_{arch}.dat", _pack_index(arch, "sparse"))
+        _put(folder / f"{stem}_{arch}.co", _compress(_bundle({arch: code})))
+    _fill_shared(folder, served)
 
 
 def fill_miopen(prefix_path: Path, code_objects: CodeObjects) -> None:
@@ -64,8 +82,8 @@ def fill_miopen(prefix_path: Path, code_objects: CodeObjects) -> None:
             _put(folder / f"{arch}{units:x}.HIP.fdb.txt", problem + b"=1,0.05,0,miopenConvolutionFwdAlgoGEMM\n")
             _put(folder / f"{arch}{units:x}.db.txt", problem + b"=ConvAsm1x1U:1,8,2,64,2,4,1,8\n")
         _put(folder / f"{arch}.tn.model", _pack_index(arch, "model"))
-    _put(folder / "miopen.db", b"")
-    _make_database(folder / "miopen.db", "perf_db", code_objects)
+        _put(folder / f"{arch}_ConvHipIgemmGroupFwdXdlops_encoder.ktn.model", _pack_index(arch, "encoder"))
+    _put(folder / "gfx908.tn.model", _pack_index("gfx908", "model"))
 
 
 def fill_miopen_kdb(prefix_path: Path, code_objects: CodeObjects, arch: str) -> None:
@@ -82,11 +100,27 @@ def fill_rocfft(prefix_path: Path, code_objects: CodeObjects) -> None:
     _make_database(folder / "rocfft_kernel_cache.db", "cache_v1", code_objects)
 
 
+def fill_rccl(prefix_path: Path, _: CodeObjects) -> None:
+    """Algorithms for every arch."""
+    _put(prefix_path / "share/rccl/msccl-algorithms/allreduce-allpairs-8n-ll-32tb.xml", b"<algo/>\n")
+
+
+def make_aotriton_images(code_objects: CodeObjects) -> dict[str, bytes]:
+    """AOTriton's images in torch/lib: a folder an arch, or a family of archs."""
+    families = {"gfx1100": "gfx11xx", "gfx1201": "gfx120x"}
+    return {
+        f"torch/lib/aotriton.images/amd-{(name := families.get(arch, arch))}/flash/attn_fwd/FONLY__16_64___{name}.aks2":
+        b"AKS2" + zstandard.compress(code)
+        for arch, code in code_objects.items()
+    }  # fmt: skip
+
+
 TREES: Mapping[str, Callable[[Path, CodeObjects], None]] = {
     "rocblas": fill_rocblas,
     "hipblaslt": fill_hipblaslt,
     "hipsparselt": fill_hipsparselt,
     "miopen": fill_miopen,
+    "rccl": fill_rccl,
     "rocfft": fill_rocfft,
 }
 
@@ -94,6 +128,24 @@ TREES: Mapping[str, Callable[[Path, CodeObjects], None]] = {
 def _put(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
+
+
+def _bundle(code_objects: CodeObjects) -> bytes:
+    """https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-binary-file-layout"""
+    entries = [("host-x86_64-unknown-linux-gnu-", b"")]
+    entries += [(f"hipv4-amdgcn-amd-amdhsa--{arch}", code) for arch, code in code_objects.items()]
+    rows, body = b"", b""
+    for name, code in entries:
+        rows += struct.pack("<QQQ", _PAGE + len(body), len(code), len(name)) + name.encode()
+        body += code + bytes(-len(code) % _PAGE)
+    return (b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(entries)) + rows).ljust(_PAGE, b"\0") + body
+
+
+def _compress(raw: bytes) -> bytes:
+    """A compressed bundle of version 3."""
+    packed = zstandard.compress(raw)
+    digest = int.from_bytes(hashlib.md5(raw, usedforsecurity=False).digest()[:8], "little")
+    return struct.pack("<4sHHQQQ", b"CCOB", 3, 1, 32 + len(packed), len(raw), digest) + packed
 
 
 def _present(archs: Iterable[str], code_objects: CodeObjects) -> list[str]:

@@ -42,7 +42,7 @@ def build_rocm_debs(compiler: Compiler, pool_path: Path) -> list[BuiltDeb]:
         work_path = Path(folder)
         runtime_path = work_path / "libamdhip64.so.7"
         compiler.build_runtime(runtime_path)
-        code_objects = {arch: _compile_code_object(compiler, arch, work_path) for arch in ARCHS}
+        code_objects = compile_code_objects(compiler, work_path)
         parts = Parts(compiler=compiler, runtime_path=runtime_path, code_objects=code_objects)
         return [
             _build_package(name, package, parts, work_path / "tree", pool_path)
@@ -50,10 +50,11 @@ def build_rocm_debs(compiler: Compiler, pool_path: Path) -> list[BuiltDeb]:
         ]
 
 
-def _compile_code_object(compiler: Compiler, arch: str, work_path: Path) -> bytes:
-    path = work_path / f"{arch}.hsaco"
-    compiler.build_code_object(arch, path)
-    return path.read_bytes()
+def compile_code_objects(compiler: Compiler, work_path: Path) -> CodeObjects:
+    """A bare code object of each arch."""
+    for arch in ARCHS:
+        compiler.build_code_object(arch, work_path / f"{arch}.hsaco")
+    return {arch: (work_path / f"{arch}.hsaco").read_bytes() for arch in ARCHS}
 
 
 def _build_package(name: str, package: dict[str, Any], parts: Parts, tree_path: Path, pool_path: Path) -> BuiltDeb:

@@ -8,31 +8,46 @@ import html
 import tomllib
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
 from fat_binaries import Compiler, Library
+from kernel_trees import make_aotriton_images
 from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filename
+from rocm_debs import compile_code_objects
 
 HIP_VERSION = "7.0.51831"
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 EXECUTABLE_SUFFIXES = (".so",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceCode:
+    """What wheels for GPUs hold."""
+
+    library: bytes
+    """Every one of them: a small library with a real fat binary."""
+    aotriton_images: Mapping[str, bytes]
+    """torch: by path in the wheel."""
+
+
 def write_wheels(compiler: Compiler, mirror_path: Path) -> None:
     """Write every directory and index of the table below `mirror_path`."""
     table = tomllib.loads((Path(__file__).parent / "wheels.toml").read_text())
-    library = _compile_extension(compiler)
+    with TemporaryDirectory() as folder:
+        images = make_aotriton_images(compile_code_objects(compiler, Path(folder)))
+    device_code = DeviceCode(library=_compile_extension(compiler), aotriton_images=images)
     for directory in table["directory"]:
-        _write_directory(directory, library, mirror_path / "rocm/manylinux")
+        _write_directory(directory, device_code, mirror_path / "rocm/manylinux")
     for index in table["index"]:
         _write_index(index["wheels"], mirror_path / index["name"])
 
 
 def _compile_extension(compiler: Compiler) -> bytes:
-    """One small library with a real fat binary, which every GPU wheel holds."""
+    """A library with a real fat binary."""
     with TemporaryDirectory() as folder:
         runtime_path, path = Path(folder) / "libamdhip64.so.7", Path(folder) / "libmirror_hip.so"
         compiler.build_runtime(runtime_path)
@@ -40,14 +55,14 @@ def _compile_extension(compiler: Compiler) -> bytes:
         return path.read_bytes()
 
 
-def _write_directory(directory: Mapping[str, Any], library: bytes, folder: Path) -> None:
+def _write_directory(directory: Mapping[str, Any], device_code: DeviceCode, folder: Path) -> None:
     """The directory, its listing, and a second one without the files that nobody has named."""
     for suffix, levels in (("", ("named", "conjectured")), ("-as-named", ("named",))):
         path = folder / f"{directory['name']}{suffix}"
         path.mkdir(parents=True)
         chosen = [wheel for wheel in directory["wheels"] if wheel["seen"] in levels]
         for wheel in chosen:
-            members = _fill_package(wheel["content"], wheel["file"], directory["rocm"], library)
+            members = _fill_package(wheel["content"], wheel["file"], directory["rocm"], device_code)
             _write_wheel(path / wheel["file"], members, wheel["requires"])
         _write_listing(path, [wheel["file"] for wheel in chosen])
 
@@ -80,7 +95,7 @@ def _write_page(folder: Path, lines: Sequence[str]) -> None:
     (folder / "index.html").write_text(page)
 
 
-def _fill_package(content: str, file: str, rocm: str, library: bytes) -> dict[str, bytes]:
+def _fill_package(content: str, file: str, rocm: str, device_code: DeviceCode) -> dict[str, bytes]:
     name, version, _, _ = parse_wheel_filename(file)
     package = "tensorflow" if content == "tensorflow" else name.replace("-", "_")
     members = {f"{package}/__init__.py": b'from .version import __version__\n\n__all__ = ["__version__"]\n'}
@@ -89,12 +104,13 @@ def _fill_package(content: str, file: str, rocm: str, library: bytes) -> dict[st
     if content == "torch":
         members["torch/__init__.py"] = b"from . import cuda, version\n\n__version__ = version.__version__\n"
         members["torch/cuda.py"] = b"def get_arch_list() -> list[str]:\n    return []\n"
-        members["torch/lib/libtorch_hip.so"] = library
+        members["torch/lib/libtorch_hip.so"] = device_code.library
+        members |= device_code.aotriton_images
         members["torch/distributed/__init__.py"] = b""
         members["torch/distributed/run.py"] = b'def main() -> None:\n    print("torchrun of the mirror")\n'
         members["entry_points.txt"] = b"[console_scripts]\ntorchrun = torch.distributed.run:main\n"
     elif content in {"extension", "tensorflow"}:
-        members[f"{package}/lib{package}.so"] = library
+        members[f"{package}/lib{package}.so"] = device_code.library
     return members
 
 

@@ -7,10 +7,11 @@ import csv
 import hashlib
 import io
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rockiln.disk import write_whole
 from rockiln.fatbin.byte_source import CHUNK_BYTES
@@ -28,20 +29,31 @@ class Sums:
     size_bytes: int
 
 
-def correct_ledgers(root: Path, record_paths: Iterable[Path], changed: Collection[Path]) -> tuple[Path, ...]:
-    """Rewrite the lines about `changed` (absolute paths), and only those; the lists that were rewritten.
+ByPath = Mapping[str, Sums | None]
+"""Path → what the lists say of it from now on; None: nothing, since it is gone."""
+
+
+def correct_ledgers(
+    root: Path, record_paths: Iterable[Path], changed: Collection[Path], removed: Collection[Path] = ()
+) -> tuple[Path, ...]:
+    """Rewrite the lines about `changed` and `removed` (absolute paths), and only those; the lists that were rewritten.
 
     Lists are looked for in the tree and in the folders above it: a package may have put files into `root` from outside.
     """
-    if not changed:
+    if not changed and not removed:
         return ()
-    sums = {str(path): _hash_file(path) for path in changed}
+    sums: ByPath = {**{str(path): None for path in removed}, **{str(path): _hash_file(path) for path in changed}}
+    names = frozenset(os.fsencode(os.path.basename(name)) for name in sums)  # noqa: PTH119 - texts, not paths
     records = {*record_paths, *(path for folder in root.parents for path in folder.glob("*.dist-info/RECORD"))}
     corrected = [path for path in sorted(records) if _correct(path, _correct_record(path, sums))]
     for system_root in (root, *root.parents):
-        lists = sorted((system_root / _DPKG_INFO).glob("*.md5sums"))
-        corrected += [path for path in lists if _correct(path, _correct_md5sums(path, system_root, sums))]
+        corrected += _correct_dpkg(system_root / _DPKG_INFO, _Listed(system_root, sums, names))
     return tuple(corrected)
+
+
+def _correct_dpkg(folder: Path, listed: _Listed) -> list[Path]:
+    sums = [path for path in sorted(folder.glob("*.md5sums")) if _correct(path, _correct_md5sums(path, listed))]
+    return sums + [path for path in sorted(folder.glob("*.list")) if _correct(path, _shorten_list(path, listed))]
 
 
 def _hash_file(path: Path) -> Sums:
@@ -64,17 +76,20 @@ def _correct(path: Path, content: bytes) -> bool:
     return True
 
 
-def _correct_record(path: Path, sums: dict[str, Sums]) -> bytes:
+def _correct_record(path: Path, sums: ByPath) -> bytes:
     lines = path.read_bytes().decode("utf-8", "surrogateescape").splitlines(keepends=True)
     site = str(path.parent.parent)
     return "".join(_correct_row(line, site, sums) for line in lines).encode("utf-8", "surrogateescape")
 
 
-def _correct_row(line: str, site: str, sums: dict[str, Sums]) -> str:
+def _correct_row(line: str, site: str, sums: ByPath) -> str:
     row = next(csv.reader([line]), [])
-    known = sums.get(os.path.normpath(os.path.join(site, row[0]))) if len(row) == 3 else None  # noqa: PTH118 - 50,000 rows
-    if known is None:
+    path = os.path.normpath(os.path.join(site, row[0])) if len(row) == 3 else ""  # noqa: PTH118 - 50,000 rows
+    if path not in sums:
         return line
+    known = sums[path]
+    if known is None:
+        return ""
     digest = base64.urlsafe_b64encode(known.sha256).decode("ascii").rstrip("=")
     hashed, sized = row[1] and f"sha256={digest}", row[2] and str(known.size_bytes)  # either may have been left out
     text = io.StringIO()
@@ -82,19 +97,37 @@ def _correct_row(line: str, site: str, sums: dict[str, Sums]) -> str:
     return text.getvalue()
 
 
-def _correct_md5sums(path: Path, system_root: Path, sums: dict[str, Sums]) -> bytes:
-    content = path.read_bytes()
-    names = {os.fsencode(os.path.basename(name)) for name in sums}  # noqa: PTH119 - texts, not paths
-    if not any(name in content for name in names):
-        return content
-    return b"".join(_correct_lines(content, system_root, sums))
+class _Listed(NamedTuple):
+    """Looks up what lines of dpkg's lists are about."""
+
+    system_root: Path
+    sums: ByPath
+    names: frozenset[bytes]
+    """Last names of all paths in `sums`: other lines are quickly passed over."""
+
+    def find(self, listed: bytes) -> str:
+        """The path, if it is one of those; else ""."""
+        if listed.rpartition(b"/")[2] not in self.names:
+            return ""
+        path = _listed_path(self.system_root, os.fsdecode(listed))
+        return path if path in self.sums else ""
 
 
-def _correct_lines(content: bytes, system_root: Path, sums: dict[str, Sums]) -> Iterator[bytes]:
-    for line in content.splitlines(keepends=True):
-        listed = os.fsdecode(line[_MD5_HEX + 2 :].rstrip(b"\n"))
-        known = sums.get(_listed_path(system_root, listed))
-        yield known.md5.hex().encode("ascii") + line[_MD5_HEX:] if known else line
+def _correct_md5sums(path: Path, listed: _Listed) -> bytes:
+    return b"".join(_correct_line(line, listed) for line in path.read_bytes().splitlines(keepends=True))
+
+
+def _correct_line(line: bytes, listed: _Listed) -> bytes:
+    path = listed.find(line[_MD5_HEX + 2 :].rstrip(b"\n"))
+    known = listed.sums[path] if path else None
+    return known.md5.hex().encode("ascii") + line[_MD5_HEX:] if known else b"" if path else line
+
+
+def _shorten_list(path: Path, listed: _Listed) -> bytes:
+    """dpkg's list of a package's paths, without those that are gone."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    found = (listed.find(line.strip(b"\n").lstrip(b"/")) for line in lines)
+    return b"".join(line for line, name in zip(lines, found, strict=True) if not name or listed.sums[name])
 
 
 def _listed_path(system_root: Path, listed: str) -> str:

@@ -1,4 +1,4 @@
-"""A file or folder + the archs to keep → SlimReport: its fat files slimmed, the lists of installers corrected."""
+"""A file or folder + the archs to keep → SlimReport: less device code, and installers' lists corrected."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rockiln.console import Console, Progress
+from rockiln.disk import disk_faults_named
 from rockiln.errors import UsageError
 from rockiln.fatbin.copy_tree import copied_folder, copy_file
+from rockiln.fatbin.judge_files import JudgedFile, judge_files
 from rockiln.fatbin.ledgers import correct_ledgers
-from rockiln.fatbin.slim_file import FileResult, slim_file
+from rockiln.fatbin.slim_file import FAT_BINARY, FileResult, Form, slim_file
 from rockiln.fatbin.walk import Found, Tree, remove_leftovers, walk_file, walk_tree
 from rockiln.fatbin.write_cut import partial_path
 
@@ -25,6 +27,8 @@ class SlimReport:
     archs: tuple[str, ...]
     is_dry_run: bool
     elf_files: int
+    data_files: int
+    """Files of kernel data outside of ELF files for the host."""
     files: tuple[FileResult, ...]
     corrected: tuple[Path, ...]
     """Lists of installers (RECORD, md5sums) that were rewritten."""
@@ -44,19 +48,25 @@ class SlimOptions:
 
 
 def slim_in_place(path: Path, options: SlimOptions, console: Console) -> SlimReport:
-    """Replace each file by its smaller self, one at a time and whole."""
+    """Replace each file by its smaller self, one at a time and whole; then remove what is for other GPUs only."""
     path = path.resolve()
-    tree = _walk(path)
+    return _slim(path, path, options, console)
+
+
+def _slim(path: Path, named_path: Path, options: SlimOptions, console: Console) -> SlimReport:
+    """`named_path`: what `path` is called, where it is a copy on its way."""
+    tree = _walk(path, named_path)
     if not options.is_dry_run and path.is_dir():
         remove_leftovers(path)
-    work = _Work(tree, options, console)
+    judged = judge_files(tree.data_files, path, named_path, options.archs)
+    work = _Work(tree, judged, options, console)
     results: tuple[FileResult, ...] = ()
     corrected: tuple[Path, ...] = ()
     try:
         results = work.slim_all()
     finally:
         if not options.is_dry_run:  # interrupted or not: what was replaced is in the lists
-            corrected = correct_ledgers(path, tree.record_paths, work.replaced())
+            corrected = correct_ledgers(path, tree.record_paths, work.replaced(), work.removed())
     return _report(path, path, tree, options, results, corrected)
 
 
@@ -73,13 +83,19 @@ def slim_copy(path: Path, output_path: Path, options: SlimOptions, console: Cons
     if not path.is_dir():
         return _slim_one_copy(path, output_path, options)
     with copied_folder(path, output_path, _link_or_copy()) as partial:
-        report = slim_in_place(partial, options, console)
+        report = _slim(partial, path, options, console)
     return _rename(report, partial, path, output_path)
 
 
 def _slim_one_copy(path: Path, output_path: Path, options: SlimOptions) -> SlimReport:
-    tree = _walk(path)
-    result = slim_file(path, output_path, options.archs)
+    """A single file never goes: `settle` finds nothing beside it."""
+    tree = _walk(path, path)
+    judged = dict(judge_files(tree.data_files, path, path, options.archs))
+    one = next(iter(judged.values()), None)
+    if one is None or one.form:
+        result = slim_file(path, output_path, options.archs, form="bundle" if one else "elf")
+    else:
+        result = one.result
     if result is None or result.outcome != "slimmed":
         copy_file(path, partial_path(output_path))
         partial_path(output_path).replace(output_path)
@@ -110,43 +126,61 @@ def _rename(report: SlimReport, partial: Path, path: Path, output_path: Path) ->
     return replace(report, path=path, output_path=output_path, files=files, corrected=corrected)
 
 
-def _walk(path: Path) -> Tree:
+def _walk(path: Path, named_path: Path) -> Tree:
     if path.is_dir():
-        return walk_tree(path)
+        return walk_tree(path, named_path)
     if path.is_file():
         return walk_file(path)
     raise UsageError(f"{path} is no file or folder")
 
 
 class _Work:
-    """All files of a tree, several at a time; knows which were replaced when it is stopped."""
+    """All files of a tree, several at a time; knows which were replaced and removed when it is stopped."""
 
-    def __init__(self, tree: Tree, options: SlimOptions, console: Console) -> None:
-        self._tree, self._options, self._console = tree, options, console
+    def __init__(
+        self, tree: Tree, judged: tuple[tuple[Found, JudgedFile], ...], options: SlimOptions, console: Console
+    ) -> None:
+        self._judged, self._options, self._console = judged, options, console
+        self._to_cut: list[tuple[Found, Form, str]] = [(found, "elf", FAT_BINARY) for found in tree.elf_files]
+        self._to_cut += [(found, one.form, one.result.rule) for found, one in judged if one.form]
         self._replaced: set[Path] = set()
+        self._removed: set[Path] = set()
 
     def slim_all(self) -> tuple[FileResult, ...]:
-        total = sum(found.size_bytes for found in self._tree.elf_files)
+        total = sum(found.size_bytes for found, _, _ in self._to_cut)
         with (
             self._console.progress("slimming", total, "bytes") as progress,
             ThreadPoolExecutor(self._options.jobs) as executor,
         ):
-            largest_first = sorted(self._tree.elf_files, key=lambda found: -found.size_bytes)
-            futures = [executor.submit(self._slim, found, progress) for found in largest_first]
+            largest_first = sorted(self._to_cut, key=lambda one: -one[0].size_bytes)
+            futures = [executor.submit(self._slim, *one, progress) for one in largest_first]
             try:
                 results = [result for future in futures if (result := future.result())]
             except BaseException:
                 _cancel(futures)
                 raise
+        results += [self._settle(found, one.result) for found, one in self._judged if not one.form]
         return tuple(sorted(results, key=lambda one: one.path))
 
     def replaced(self) -> frozenset[Path]:
         return frozenset(self._replaced)
 
-    def _slim(self, found: Found, progress: Progress) -> FileResult | None:
+    def removed(self) -> frozenset[Path]:
+        return frozenset(self._removed)
+
+    def _settle(self, found: Found, result: FileResult) -> FileResult:
+        """Remove the file, by all its names, if it is for other GPUs only."""
+        if result.outcome == "dropped" and not self._options.is_dry_run:
+            with disk_faults_named(result.path):
+                for path in found.paths:
+                    path.unlink()
+                    self._removed.add(path)
+        return result
+
+    def _slim(self, found: Found, form: Form, rule: str, progress: Progress) -> FileResult | None:
         first, *others = found.paths
         try:
-            result = slim_file(first, first, self._options.archs, dry_run=self._options.is_dry_run)
+            result = slim_file(first, first, self._options.archs, form=form, dry_run=self._options.is_dry_run)
         except PermissionError as fault:
             size = found.size_bytes
             reason = f"cannot be read: {fault.strerror}"
@@ -156,7 +190,7 @@ class _Work:
             _link_again(first, others)
             self._replaced.update(others)
         progress.advance(found.size_bytes)
-        return result
+        return replace(result, rule=rule) if result else None
 
 
 def _cancel(futures: Iterable[Future[FileResult | None]]) -> None:
@@ -183,5 +217,5 @@ def _report(
 ) -> SlimReport:
     return SlimReport(
         path=path, output_path=output_path, archs=tuple(sorted(options.archs)), is_dry_run=options.is_dry_run,
-        elf_files=len(tree.elf_files), files=results, corrected=corrected,
+        elf_files=len(tree.elf_files), data_files=len(tree.data_files), files=results, corrected=corrected,
     )  # fmt: skip

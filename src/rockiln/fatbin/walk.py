@@ -1,4 +1,4 @@
-"""A file or folder → the ELF files in it, hard links together, and the places where installers keep their lists."""
+"""A file or folder → the ELF files and kernel data in it, hard links together, and the lists of installers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from rockiln.fatbin.write_cut import is_partial
+from rockiln.kernel_data.content import HEAD_BYTES, sniff
+from rockiln.kernel_data.judge import is_candidate
 
 _MIN_BYTES = 8192
-"""A smaller file has no page to give."""
+"""A smaller ELF file has no page to give."""
+
+Kind = Literal["elf", "data"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,32 +34,38 @@ class Tree:
 
     root: Path
     elf_files: tuple[Found, ...]
+    data_files: tuple[Found, ...]
+    """What rockiln.kernel_data has something to say about."""
     record_paths: tuple[Path, ...]
     """RECORD files of installed wheels."""
 
 
-def walk_tree(root: Path) -> Tree:
-    """Look at every file once. Links are not followed, and other file systems are left out, as /proc is."""
-    by_inode: dict[tuple[int, int], list[Path]] = {}
-    sizes: dict[tuple[int, int], int] = {}
+def walk_tree(root: Path, named_path: Path) -> Tree:
+    """Look at every file once. Links are not followed, and other file systems are left out, as /proc is.
+
+    `named_path` is what the root is called, where it is a copy on its way.
+    """
+    found: dict[Kind, dict[tuple[int, int], Found]] = {"elf": {}, "data": {}}
     records = []
     for entry in _scan(root):
         path = Path(entry)
         if entry.name == "RECORD" and path.parent.suffix == ".dist-info":
             records.append(path)
         facts = entry.stat(follow_symlinks=False)
-        if facts.st_size >= _MIN_BYTES and _is_elf(path):
-            by_inode.setdefault((facts.st_dev, facts.st_ino), []).append(path)
-            sizes[facts.st_dev, facts.st_ino] = facts.st_size
-    found = (Found(paths=tuple(sorted(paths)), size_bytes=sizes[key]) for key, paths in by_inode.items())
-    elf_files = tuple(sorted(found, key=lambda one: one.paths))
-    return Tree(root=root, elf_files=elf_files, record_paths=tuple(sorted(records)))
+        if kind := _find_kind(path, str(named_path / path.relative_to(root)), facts.st_size):
+            known = found[kind].get((facts.st_dev, facts.st_ino), Found(paths=(), size_bytes=facts.st_size))
+            found[kind][facts.st_dev, facts.st_ino] = replace(known, paths=tuple(sorted((*known.paths, path))))
+    elf_files, data_files = (tuple(sorted(one.values(), key=lambda one: one.paths)) for one in found.values())
+    return Tree(root=root, elf_files=elf_files, data_files=data_files, record_paths=tuple(sorted(records)))
 
 
 def walk_file(path: Path) -> Tree:
     """The same for one file."""
-    found = Found(paths=(path,), size_bytes=path.stat().st_size)
-    return Tree(root=path, elf_files=(found,), record_paths=())
+    found = (Found(paths=(path,), size_bytes=path.stat().st_size),)
+    is_data = _find_kind(path, str(path), max(found[0].size_bytes, _MIN_BYTES)) == "data"
+    return Tree(
+        root=path, elf_files=() if is_data else found, data_files=found if is_data else (), record_paths=()
+    )
 
 
 def _scan(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -71,12 +82,15 @@ def _scan(folder: Path) -> Iterator[os.DirEntry[str]]:
                     yield entry
 
 
-def _is_elf(path: Path) -> bool:
+def _find_kind(path: Path, name: str, size_bytes: int) -> Kind | None:
     try:
         with path.open("rb", buffering=0) as file:
-            return file.read(4) == b"\x7fELF"
+            head = file.read(HEAD_BYTES)
     except PermissionError:
-        return True  # what it is will be said when it is opened
+        return "elf" if size_bytes >= _MIN_BYTES else None  # what it is will be said when it is opened
+    if is_candidate(name, head):
+        return "data"
+    return "elf" if sniff(head) == "host-elf" and size_bytes >= _MIN_BYTES else None
 
 
 def remove_leftovers(root: Path) -> None:

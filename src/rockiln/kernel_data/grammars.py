@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from rockiln.kernel_data.targets import KNOWN_ARCHS, expand, find_targets
 
@@ -40,6 +41,12 @@ def name_file(path: str) -> Named | None:
         if matched := pattern.search(path):
             return grammar(matched)
     return None
+
+
+def find_root(path: Path) -> Path:
+    """The folder of the library's data in which `path` lies; `path` itself outside of such folders."""
+    named = name_file(str(path))
+    return Path(named.root) if named and named.root else path
 
 
 _TENSILE = re.compile(

@@ -25,7 +25,8 @@ _ARCH_FOLDER = re.compile(r"(?:amd-)?(?P<arch>gfx[0-9a-f]+)")
 
 def is_candidate(path: str, head: bytes) -> bool:
     """Does `judge` have something to say? Asked of every file of a tree, with its first 64 bytes."""
-    return sniff(head) in {"code-object", "bundle", "compressed-bundle"} or name_file(path) is not None
+    kind = sniff(head)
+    return kind in {"code-object", "bundle", "compressed-bundle"} or (kind == "other" and name_file(path) is not None)
 
 
 def judge(path: str, source: ByteSource, archs: AbstractSet[str]) -> Decision | None:
@@ -35,12 +36,12 @@ def judge(path: str, source: ByteSource, archs: AbstractSet[str]) -> Decision | 
         content = read_content(source)
     except RefusedError as fault:
         return Kept(rule=named.rule if named else CODE_OBJECT, reason=fault.reason, is_doubt=True)
-    if named is None and content.kind in {"other", "host-elf"}:
+    if content.kind == "host-elf" or (named is None and content.kind == "other"):
         return None
     named = named or _name_anywhere(path)
     if named.doubt:
         return Kept(rule=named.rule, reason=named.doubt, is_doubt=True)
-    if content.kind in {"other", "host-elf"}:
+    if content.kind == "other":
         return _judge_name(named, archs)
     return _judge_code(named, content, archs)
 

@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from rockiln.kernel_data.decision import CutBundle, Decision, Drop, Kept
 from rockiln.kernel_data.grammars import name_file
 
+COMPLETE = frozenset({"rocblas", "hipblaslt", "hipsparselt"})
+"""Rules of libraries that do not work on a GPU without data for it; others only lose speed, or take another way."""
+
 _LAZY_INDEX = re.compile(r".*/TensileLibrary_lazy_[^/]+\.dat")
 _NAME = re.compile(rb"(?:TensileLibrary|Kernels\.so)[A-Za-z0-9_.+-]*")
 _ENDING = re.compile(r"\.(?:co|hsaco|dat)$")
@@ -61,19 +64,3 @@ def _keep(decision: Drop, reason: str) -> Kept:
 
 def _serves(decision: Decision) -> bool:
     return isinstance(decision, CutBundle) or (isinstance(decision, Kept) and bool(decision.archs))
-
-
-def find_missing(decisions: Mapping[str, Decision], archs: frozenset[str]) -> dict[str, tuple[str, ...]]:
-    """Folder of a library's data → those of `archs` that it holds nothing for, though it does for other GPUs."""
-    served: dict[str, frozenset[str]] = {}
-    for path, decision in decisions.items():
-        named = name_file(path)
-        if named and named.root and named.rule in _COMPLETE:
-            found = decision.archs if isinstance(decision, Kept) else frozenset()
-            served[named.root] = served.get(named.root, frozenset()) | found
-    missing = {root: tuple(sorted(archs - found)) for root, found in served.items()}
-    return {root: names for root, names in sorted(missing.items()) if names}
-
-
-_COMPLETE = frozenset({"rocblas", "hipblaslt", "hipsparselt"})
-"""Libraries that do not work on a GPU without data for it; others only lose speed, or take another way."""

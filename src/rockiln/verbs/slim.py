@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rockiln.archs import LLVM_TARGETS
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
+from rockiln.kernel_data.grammars import find_root
+from rockiln.kernel_data.settle import COMPLETE
 from rockiln.tables import suggest
 from rockiln.verbs.answer import Answer, format_bytes, tabulate
 from rockiln.verbs.arguments import add_jobs, add_json
@@ -56,22 +58,57 @@ def parse_archs(text: str) -> frozenset[str]:
 
 
 def describe(report: SlimReport) -> str:
-    """A row a file, then the sum."""
+    """A row a fat file, a row a folder of kernel data, then the sum."""
     if not report.files:
-        return f"{report.path}: none of {report.elf_files} ELF files holds device code; nothing was changed"
-    rows = [("file", "before", "after", "result"), *(_describe_row(one, report) for one in report.files)]
+        looked = f"none of {report.elf_files} ELF files holds device code, and there is no other kernel data"
+        return f"{report.path}: {looked}; nothing was changed"
+    rows: list[tuple[str, ...]] = [("file", "before", "after", "result")]
+    rows += [_describe_row(one, report) for one in report.files if _is_single(one)]
+    rows += [_describe_group(root, files, report) for root, files in _group_data(report).items()]
     return "\n".join((tabulate(rows), "", *_describe_sum(report)))
 
 
+def _is_single(one: FileResult) -> bool:
+    return one.rule in {"fat-binary", "code-object"} or one.outcome == "slimmed"
+
+
+def _group_data(report: SlimReport) -> dict[Path, list[FileResult]]:
+    """Folders of kernel data: thousands of files, and nobody asks for each."""
+    groups: dict[Path, list[FileResult]] = {}
+    for one in report.files:
+        if not _is_single(one):
+            groups.setdefault(find_root(one.path), []).append(one)
+    return groups
+
+
+def _describe_group(root: Path, files: list[FileResult], report: SlimReport) -> tuple[str, ...]:
+    before, after = sum(one.before_bytes for one in files), sum(one.after_bytes for one in files)
+    kept = sorted({arch for one in files for arch in one.kept})
+    gone = sum(one.outcome == "dropped" for one in files)
+    verb = "would go" if report.is_dry_run else "went"
+    result = f"keeps {', '.join(kept) or 'what all archs share'}; {gone} of {len(files)} files {verb}"
+    missing = sorted(set(report.archs) - set(kept)) if files[0].rule in COMPLETE else []
+    result += f"; it never held {', '.join(missing)}" if missing else ""
+    doubts = sorted({one.reason for one in files if one.outcome == "refused"})
+    if doubts:
+        result += f"; left alone: {doubts[0]}" + (f", and {len(doubts) - 1} more reasons" if doubts[1:] else "")
+    return _name(root, report), format_bytes(before), format_bytes(after), result
+
+
+def _name(path: Path, report: SlimReport) -> str:
+    base = report.output_path if path.is_relative_to(report.output_path) else report.path
+    return path.name if path == base or not path.is_relative_to(base) else str(path.relative_to(base))
+
+
 def _describe_row(one: FileResult, report: SlimReport) -> tuple[str, ...]:
-    base = report.output_path if one.path.is_relative_to(report.output_path) else report.path
-    name = one.path.name if one.path == base else str(one.path.relative_to(base))
-    return name, format_bytes(one.before_bytes), format_bytes(one.after_bytes), _describe_result(one)
+    return _name(one.path, report), format_bytes(one.before_bytes), format_bytes(one.after_bytes), _describe_result(one)
 
 
 def _describe_result(one: FileResult) -> str:
     if one.outcome == "refused":
         return f"left alone: {one.reason}"
+    if one.outcome == "dropped":
+        return f"goes: holds {', '.join(one.dropped)} only"
     kept = f"keeps {', '.join(one.kept) or 'no code'}"
     missing = f"; it never held {', '.join(one.missing)}" if one.missing else ""
     reason = f" ({one.reason})" if one.reason else ""
@@ -81,7 +118,7 @@ def _describe_result(one: FileResult) -> str:
 def _describe_sum(report: SlimReport) -> Iterable[str]:
     before = sum(one.before_bytes for one in report.files)
     after = sum(one.after_bytes for one in report.files)
-    changed = [one for one in report.files if one.outcome == "slimmed"]
+    changed = [one for one in report.files if one.outcome in {"slimmed", "dropped"}]
     verb = "would go" if report.is_dry_run else "went"
     yield (
         f"{len(changed)} of {len(report.files)} files with device code: {format_bytes(before)} → {format_bytes(after)},"

@@ -15,6 +15,19 @@ extern "C" unsigned hipConfigureCall(dim3 grid, dim3 block, unsigned long shared
 
 __device__ float PASTE(LIBRARY, bias) = 3.0f;
 
+// Bytes that do not compress and are others in each arch, so that compressed device code has the size of several pages.
+#ifdef __amdgcn_processor__
+struct Noise {
+  unsigned words[1536];
+  constexpr Noise() : words() {
+    unsigned state = 2166136261u;
+    for (const char *one = __amdgcn_processor__; *one; ++one) state = (state ^ *one) * 16777619u;
+    for (unsigned &word : words) word = state = state * 1664525u + 1013904223u, word ^= state >> 13;
+  }
+};
+__device__ __attribute__((used)) Noise PASTE(LIBRARY, noise);
+#endif
+
 extern "C" __global__ void PASTE(LIBRARY, scale)(float *values, float factor, int count) {
   int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
   if (i < count) values[i] = values[i] * factor + PASTE(LIBRARY, bias);

@@ -57,7 +57,9 @@ def test_tree_without_device_code_is_said_to_be_unchanged(
     (site / "libfat.so").unlink()
     shutil.copy(recorder, site)
     assert main(["slim", "site", "--archs", "gfx942"]) == 0
-    assert capsys.readouterr().out == f"{site}: none of 1 ELF files holds device code; nothing was changed\n"
+    assert capsys.readouterr().out == (
+        f"{site}: none of 1 ELF files holds device code, and there is no other kernel data; nothing was changed\n"
+    )
 
 
 @pytest.mark.parametrize(
