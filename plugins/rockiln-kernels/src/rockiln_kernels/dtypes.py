@@ -15,6 +15,7 @@ class Dtype:
 
     name: str
     size_bytes: int
+    """Of one element by itself; fp6 and fp4 lie packed in u8 arrays."""
     triton: str
     numpy: str
     """Name in NumPy, or in ml_dtypes where NumPy has none."""
@@ -30,6 +31,9 @@ _ALL = (
     Dtype(name="e5m2", size_bytes=1, triton="fp8e5", numpy="float8_e5m2", maximum=57344.0, mantissa_bits=2),
     Dtype(name="e4m3fnuz", size_bytes=1, triton="fp8e4b8", numpy="float8_e4m3fnuz", maximum=240.0, mantissa_bits=3),
     Dtype(name="e5m2fnuz", size_bytes=1, triton="fp8e5b16", numpy="float8_e5m2fnuz", maximum=57344.0, mantissa_bits=2),
+    Dtype(name="e2m3", size_bytes=1, triton="u8", numpy="float6_e2m3fn", maximum=7.5, mantissa_bits=3),
+    Dtype(name="e3m2", size_bytes=1, triton="u8", numpy="float6_e3m2fn", maximum=28.0, mantissa_bits=2),
+    Dtype(name="e2m1", size_bytes=1, triton="u8", numpy="float4_e2m1fn", maximum=6.0, mantissa_bits=1),
     Dtype(name="u8", size_bytes=1, triton="u8", numpy="uint8"),
     Dtype(name="i32", size_bytes=4, triton="i32", numpy="int32"),
     Dtype(name="i64", size_bytes=8, triton="i64", numpy="int64"),

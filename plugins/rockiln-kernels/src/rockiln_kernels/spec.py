@@ -147,7 +147,7 @@ def check_call(spec: OpSpec, call: Call) -> Accepted | Rejected:
         cell = _bind_dtypes(spec, present, call.dtypes)
         names: dict[str, Value] = _bind_scalars(spec, call)
         names.update({f"has_{array.name}": int(array.name in present) for array in spec.inputs if array.optional})
-        for array in spec.inputs:
+        for array in sorted(spec.inputs, key=lambda array: not all(dim.isidentifier() for dim in array.dims)):
             if array.name in present:
                 _bind_dims(array, present[array.name], names)
     except _Misfit as misfit:

@@ -37,9 +37,9 @@ class RowShape:
             return ()
         return (Requirement(formula=f"N <= {block}", reason=f"rows are longer than {block}"),)
 
-    def pointer(self, name: str, dtype: str) -> Argument:
+    def pointer(self, name: str, dtype: str, value: str = "") -> Argument:
         """A pointer that is aligned as far as this shape relies on it."""
-        return pointer(name, dtype, divisible_by=16 if self.is_aligned else DTYPES[dtype].size_bytes)
+        return pointer(name, dtype, value, divisible_by=16 if self.is_aligned else DTYPES[dtype].size_bytes)
 
     def integer(self, name: str, value: str = "") -> Argument:
         """A length or stride, a multiple of 16 where this shape relies on it."""
@@ -73,5 +73,14 @@ def row_shapes(family: str, arch: Arch) -> tuple[RowShape, ...]:
     return tuple(
         RowShape(tile=tile, is_aligned=is_aligned, is_loop=is_loop)
         for use, is_aligned, is_loop in uses
+        for tile in read_tiles(family, arch, use=use)
+    )
+
+
+def block_shapes(family: str, arch: Arch) -> tuple[RowShape, ...]:
+    """Tiles for ops whose programs take a block of a row each: aligned ones first, then those for any address."""
+    return tuple(
+        RowShape(tile=tile, is_aligned=use == "aligned", is_loop=True)
+        for use in ("aligned", "any")
         for tile in read_tiles(family, arch, use=use)
     )

@@ -1,0 +1,9 @@
+"""gelu_and_mul and what is derived from it → SPECS."""
+
+from __future__ import annotations
+
+from rockiln_kernels.gate_specs import make_gate_specs
+
+SPECS = make_gate_specs(
+    "gelu_and_mul", "g / 2 * (1 + erf(g / sqrt 2)) * u", source="Shazeer, https://arxiv.org/abs/2002.05202"
+)

@@ -1,0 +1,12 @@
+"""quant_mxfp8's family + arch → variants."""
+
+from __future__ import annotations
+
+from rockiln_kernels.archs import Arch
+from rockiln_kernels.variant import Variant
+from rockiln_kernels.variants.mx import make_mx_variants
+
+
+def make_variants(arch: Arch) -> tuple[Variant, ...]:
+    """Every variant of the family for `arch`."""
+    return make_mx_variants("mxfp8", "e4m3", arch)

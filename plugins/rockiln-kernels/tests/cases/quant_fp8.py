@@ -1,0 +1,24 @@
+"""quant_fp8's family → cases; bytes must be equal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cases.row_cases import draw_rows, list_row_cases
+from harness.case import Array, Case, make_generator
+from rockiln_kernels.spec import OpSpec
+
+
+def make_cases(spec: OpSpec, cell: str) -> list[Case]:
+    """Rows of every kind, and magnitudes over the whole range of the format."""
+    dtype = spec.cell_dtypes(cell)["T"]
+    cases = []
+    for rows in list_row_cases():
+        arrays: dict[str, Array] = {"x": draw_rows(rows, "x", dtype, spec.name)}
+        if rows.name == "long":  # subnormals of the format, and ties, are among them
+            spread = make_generator("spread", cell).uniform(-14.0, 0.0, arrays["x"].shape)
+            arrays["x"] = (arrays["x"].astype(np.float64) * 2.0**spread).astype(arrays["x"].dtype)
+        if spec.name == "quant_fp8_static":
+            arrays["scale"] = np.array([0.0117], np.float32)
+        cases.append(Case(name=rows.name, arrays=arrays, match="bytes", is_misaligned=rows.is_misaligned))
+    return cases

@@ -1,0 +1,5 @@
+"""quant_mxfp4's family → cases."""
+
+from cases.mx import make_mx_cases as make_cases
+
+__all__ = ["make_cases"]

@@ -1,0 +1,48 @@
+"""Shapes and values that every op over rows [M, N] is run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.case import Array, draw, fill_special_rows, make_generator, stride_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCase:
+    """A shape, and what is odd about its values or addresses."""
+
+    name: str
+    rows: int
+    columns: int
+    gap: int = 0
+    is_special: bool = False
+    is_misaligned: bool = False
+
+
+def list_row_cases(*, step: int = 1, long: int = 4112) -> tuple[RowCase, ...]:
+    """Aligned, ragged, tiny, long, strided and special rows; lengths are multiples of `step`."""
+    ragged = 333 // step * step or step
+    return (
+        RowCase(name="aligned", rows=3, columns=512),
+        RowCase(name="ragged", rows=3, columns=ragged, gap=5, is_misaligned=True),
+        RowCase(name="tiny", rows=1, columns=step, is_misaligned=step == 1),
+        RowCase(name="long", rows=2, columns=long // max(step, 16) * max(step, 16)),
+        RowCase(name="strided", rows=2, columns=320, gap=16),
+        RowCase(name="special", rows=6, columns=128, is_special=True),
+        RowCase(name="special-ragged", rows=6, columns=ragged, is_special=True, is_misaligned=True),
+    )
+
+
+def draw_rows(case: RowCase, name: str, dtype: str, *words: str) -> Array:
+    """The case's array `name`; special values only in x."""
+    array = draw(make_generator(case.name, name, dtype, *words), (case.rows, case.columns), dtype)
+    if case.is_special and name in {"x", "residual"}:
+        array = fill_special_rows(array) if name == "x" else array
+    return stride_rows(array, case.gap) if case.gap else array
+
+
+def each_order() -> Iterator[bool]:
+    """Both orders of what may be interleaved."""
+    yield False
+    yield True

@@ -1,0 +1,98 @@
+"""A pack, a variant and a case → the outputs that the compiled code writes in gfxemu."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.case import Array, Case, numpy_dtype
+from rockiln_kernels.bind import Bound, bind_variant, pack_kernarg
+from rockiln_kernels.dtypes import DTYPES
+from rockiln_kernels.pack.build import Pack
+from rockiln_kernels.pack.manifest import VariantEntry
+from rockiln_kernels.spec import Accepted, ArrayValue, Call, OpSpec, Rejected, check_call, output_shape
+
+POISON = 0xFF
+"""Every output and workspace byte before a launch: a NaN in every float type but e4m3fnuz and e5m2fnuz."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A case that a variant can take."""
+
+    spec: OpSpec
+    accepted: Accepted
+    bound: Bound
+
+
+def describe_call(spec: OpSpec, cell: str, case: Case) -> Call:
+    """The case as selection sees it."""
+    arrays = {name: _describe_array(spec, cell, name, array) for name, array in case.arrays.items()}
+    inputs = {array.dtype for array in spec.inputs}
+    open_axes = {axis: dtype for axis, dtype in spec.cell_dtypes(cell).items() if axis not in inputs}
+    return Call(op=spec.name, arrays=arrays, scalars=dict(case.scalars), dtypes=open_axes)
+
+
+def _describe_array(spec: OpSpec, cell: str, name: str, array: Array) -> ArrayValue:
+    dtype = next(item.dtype for item in spec.inputs if item.name == name)
+    strides = tuple(step // array.itemsize for step in array.strides)
+    return ArrayValue(shape=array.shape, strides=strides, dtype=spec.cell_dtypes(cell).get(dtype, dtype))
+
+
+def prepare(spec: OpSpec, cell: str, case: Case, pack: Pack, variant: VariantEntry) -> Prepared | Rejected:
+    """Whether `variant` takes the case, or why not. Raises ValueError if the op itself refuses it."""
+    accepted = check_call(spec, describe_call(spec, cell, case))
+    if isinstance(accepted, Rejected):
+        raise ValueError(f"{case.name}: {accepted.reason}")  # noqa: TRY004  # a wrong value, of the right type
+    alignments = {name: array.itemsize for name, array in case.arrays.items()} if case.is_misaligned else {}
+    bound = bind_variant(pack.manifest, variant, accepted.names, alignments)
+    if isinstance(bound, Rejected):
+        return bound
+    return Prepared(spec=spec, accepted=accepted, bound=bound)
+
+
+def execute(prepared: Prepared, case: Case, pack: Pack, order: Any = "forward") -> Mapping[str, Array]:
+    """Every output by name. Faults of the emulator are raised as they are."""
+    import gfxemu
+
+    memory = gfxemu.Memory()
+    addresses = {name: _place(memory, name, array, case) for name, array in case.arrays.items()}
+    shapes = {array.name: output_shape(array, prepared.accepted.names) for array in prepared.spec.outputs}
+    types = {array.name: _output_dtype(prepared, array.dtype) for array in prepared.spec.outputs}
+    sizes = {name: int(np.prod(shape)) * types[name].itemsize for name, shape in shapes.items()}
+    spaces = prepared.bound.workspaces.items()
+    sizes |= {name: count * DTYPES[dtype].size_bytes for name, (dtype, count) in spaces}
+    for name, size in sizes.items():
+        addresses[name] = memory.allocate(bytes([POISON]) * max(size, 1), name=name, alignment=256)
+    for launch in prepared.bound.launches:
+        if not launch.is_empty:
+            code = gfxemu.load(pack.code[launch.kernel.file])
+            gfxemu.launch(
+                code.kernels[launch.kernel.symbol],
+                grid=launch.grid,
+                block=(launch.kernel.threads, 1, 1),
+                kernarg=pack_kernarg(launch, addresses),
+                memory=memory,
+                shared_bytes=launch.kernel.shared_bytes,
+                order=order,
+            )
+    read = {name: memory.read(addresses[name], sizes[name]) for name in shapes}
+    return {name: np.frombuffer(read[name], types[name]).reshape(shape) for name, shape in shapes.items()}
+
+
+def _output_dtype(prepared: Prepared, dtype: str) -> np.dtype[Any]:
+    own = prepared.spec.cell_dtypes(prepared.accepted.cell).get(dtype, dtype)
+    return numpy_dtype(own)
+
+
+def _place(memory: Any, name: str, array: Array, case: Case) -> int:
+    """Copy an input, its gaps too; a misaligned one starts one element behind an aligned address."""
+    pad = array.itemsize if case.is_misaligned else 0
+    span = array.itemsize + sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True))
+    content = ctypes.string_at(array.ctypes.data, span) if array.size else b"\0"
+    address: int = memory.allocate(b"\0" * pad + content, name=name, alignment=256)
+    return address + pad
