@@ -6,6 +6,7 @@ ROCKILN_REQUIRE, a comma-separated list of markers, says what the machine must h
 from __future__ import annotations
 
 import os
+import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -53,10 +54,16 @@ def _lacks_network() -> str:
     return "no Debian archive answers"
 
 
+@cache
+def _lacks_chromium() -> str:
+    return "" if shutil.which("chromium") else "no Chromium is here: apt-get install chromium"
+
+
 NEEDS: dict[str, Callable[[], str]] = {
     "docker": _lacks_docker,
     "userns": _lacks_userns,
     "network": _lacks_network,
+    "chromium": _lacks_chromium,
 }
 
 

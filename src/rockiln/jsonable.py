@@ -41,5 +41,5 @@ def dump(value: object) -> str:
 
 
 def write_value(value: object, path: Path) -> None:
-    """Write `value` to `path`, whole or not at all."""
-    write_whole(path, dump(value).encode())
+    """Write `value` to `path`, whole or not at all. Bytes of a name that are not UTF-8 become JSON's own escapes."""
+    write_whole(path, dump(value).encode(errors="backslashreplace"))

@@ -16,29 +16,43 @@ from rockiln.fatbin.elf import read_elf
 from rockiln.fatbin.entry_ids import is_host, target_of
 from rockiln.fatbin.refusal import RefusedError
 from rockiln.fatbin.section import AnyBundle, find_bundles
+from rockiln.kernel_data.content import read_content
 
 UNREAD = "unread"
 """Stands for the arch of device code that is in a form we do not know."""
-ELF_MAGIC = b"\x7fELF"
-MIN_BYTES = 8192
-"""A smaller file holds no page of device code."""
+MIN_BYTES = 4096
+"""A smaller file is not looked into: it holds no page of device code."""
 
 
 def measure_device_code(file: BinaryIO) -> dict[str, int]:
     """Target (`gfx90a:xnack+`, `gfx11-generic`) → bytes; empty for a file that holds none."""
     source = ByteSource(file.fileno())
     try:
+        content = read_content(source)
+    except RefusedError:
+        return {UNREAD: source.size_bytes}
+    if content.kind == "code-object":
+        return {content.targets[0]: source.size_bytes}
+    if content.kind in {"bundle", "compressed-bundle"}:
+        return _measure_range(source, 0, source.size_bytes)
+    return _measure_elf(source) if content.kind == "host-elf" else {}
+
+
+def _measure_elf(source: ByteSource) -> dict[str, int]:
+    try:
         elf = read_elf(source)
         section = find_fat_section(elf) if elf else None
     except RefusedError:
         return {}
-    if section is None:
-        return {}
+    return _measure_range(source, section.offset, section.end) if section else {}
+
+
+def _measure_range(source: ByteSource, start: int, end: int) -> dict[str, int]:
     try:
-        bundles = find_bundles(source, section.offset, section.end)
+        bundles = find_bundles(source, start, end)
         return _add_up(pair for bundle in bundles for pair in _measure_bundle(source, bundle))
     except RefusedError:
-        return {UNREAD: section.size_bytes}
+        return {UNREAD: end - start}
 
 
 def _measure_bundle(source: ByteSource, bundle: AnyBundle) -> list[tuple[str, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from rockiln.archs import LLVM_TARGETS
+from rockiln.kernel_data.grammars import name_file
 
 Kind = Literal[
     "library", "kernel data", "program", "python", "byte code", "header", "static library", "docs", "metadata", "data"
@@ -19,11 +19,9 @@ _SUFFIXES: dict[str, Kind] = {
     "a": "static library", "lib": "static library",
     "hsaco": "kernel data", "co": "kernel data", "kdb": "kernel data", "ukdb": "kernel data", "bc": "kernel data",
 }  # fmt: skip
-_KERNEL_FOLDERS = re.compile(r"/(rocblas/library|hipblaslt/library|hipsparselt/library|miopen/db|aotriton\.images)/")
 _DOCS = re.compile(r"^usr/share/(doc|doc-base|info|man|locale|i18n)/")
 _METADATA = re.compile(r"^var/lib/(dpkg|apt)/|\.(dist|egg)-info/|^etc/rockiln/")
 _PROGRAM_FOLDERS = re.compile(r"(^|/)s?bin/[^/]+$|/libexec/")
-_ARCH = re.compile("|".join(sorted(LLVM_TARGETS, key=lambda arch: (-len(arch), arch))))
 
 
 def find_kind(path: str) -> Kind:
@@ -34,7 +32,7 @@ def find_kind(path: str) -> Kind:
         return "metadata"
     if _DOCS.match(path):
         return "docs"
-    if _KERNEL_FOLDERS.search(path):
+    if name_file(f"/{path}"):
         return "kernel data"
     name = path.rpartition("/")[2]
     known = _SUFFIXES.get(name.rpartition(".")[2].lower()) if "." in name else None
@@ -42,12 +40,7 @@ def find_kind(path: str) -> Kind:
 
 
 def find_named_arch(path: str) -> str:
-    """The arch that a file of kernel data is for, by its name or else by its nearest folder's; "" for none.
-
-    MIOpen writes the number of compute units behind the arch (gfx90a68.kdb), Tensile features (gfx90a-xnack+): the
-    longest arch that LLVM knows counts.
-    """
-    for part in reversed(path.split("/")):
-        if found := _ARCH.findall(part):
-            return str(found[-1])
-    return ""
+    """The target that a file of kernel data is for, by its name and place; "" where they tell none, or several."""
+    named = name_file(f"/{path}")
+    targets = named.targets if named else frozenset()
+    return next(iter(targets)) if len(targets) == 1 else ""

@@ -9,7 +9,7 @@ from rockiln.image import Image
 from rockiln.layers import LayerPlan
 from rockiln.manifest import Entry
 from rockiln.rootfs import Rootfs
-from rockiln.sizes.device_code import ELF_MAGIC, MIN_BYTES, measure_device_code
+from rockiln.sizes.device_code import MIN_BYTES, measure_device_code
 from rockiln.sizes.inventory import FileSize, Inventory, LayerSize, Sizes, add_up
 from rockiln.sizes.kinds import find_kind, find_named_arch
 
@@ -69,14 +69,8 @@ def _measure_code(files: Iterable[FileSize], contents: Contents) -> dict[str, di
             found[file.path] = {named: file.size_bytes}
         elif file.size_bytes >= MIN_BYTES:
             if file.sha256 not in known:
-                known[file.sha256] = _measure_content(file.sha256, contents)
+                with contents.open(file.sha256) as opened:
+                    known[file.sha256] = measure_device_code(opened)
             if known[file.sha256]:
                 found[file.path] = known[file.sha256]
     return {path: targets for path, targets in found.items() if any(targets.values())}
-
-
-def _measure_content(sha256: str, contents: Contents) -> dict[str, int]:
-    with contents.open(sha256) as file:
-        if file.read(len(ELF_MAGIC)) != ELF_MAGIC:
-            return {}
-        return measure_device_code(file)

@@ -41,6 +41,8 @@ def test_kind_comes_from_the_name(path: str, kind: str) -> None:
         ("opt/rocm/share/miopen/db/gfx942130.kdb", "gfx942"),
         ("opt/rocm/share/miopen/db/gfx110030.kdb", "gfx1100"),
         ("aiter/hsa/gfx950/fmha_fwd.co", "gfx950"),
+        ("opt/rocm/share/miopen/db/gfx942_metadata.tn.model", "gfx942"),
+        ("opt/rocm/lib/rocblas/library/TensileLibrary_gfx942_gfx950.co", ""),
         ("opt/rocm/lib/rocblas/library/TensileManifest.txt", ""),
     ],
 )

@@ -68,6 +68,21 @@ def test_unknown_device_code_is_counted_as_unread(tmp_path: Path) -> None:
     assert measure(build_library(tmp_path, b"something else" * 1000)) == {UNREAD: -(-14_000 // PAGE) * PAGE}
 
 
+def test_bare_code_object_counts_for_its_arch(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.co"
+    path.write_bytes(compile_kernels("gfx942"))
+    assert measure(path) == {"gfx942": path.stat().st_size}
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_bundle_in_a_file_of_its_own_counts_each_code_object(tmp_path: Path, version: int) -> None:
+    raw = bundle_for(("gfx942", "gfx1100"))
+    path = tmp_path / "kernels.hsaco"
+    path.write_bytes(compress_bundle(raw, version) if version else raw)
+    assert measure(path).keys() == {"gfx942", "gfx1100"}
+    assert sum(measure(path).values()) <= path.stat().st_size
+
+
 def test_bundle_without_code_counts_nothing(tmp_path: Path) -> None:
     assert measure(build_library(tmp_path, make_bundle([(HOST_ID, b"")]))) == {}
 

@@ -1,0 +1,109 @@
+"""build/TARGET/*.json → what the page says of one target, as plain JSON without its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rockiln.errors import UsageError
+from rockiln.sizes.difference import Measured
+
+Record = dict[str, Any]
+OTHER_ARCHS = "other-archs"
+"""Rule under which kernel data for other GPUs is dropped."""
+LISTED_PATHS = 100
+"""Of each drop rule, the largest."""
+
+
+def describe_target(target_id: str, folder: Path, measured: Measured) -> Record:
+    """Sums, layers, what was left out and why, and what checks said; None where a check has not run."""
+    plan = read_stage(folder, "plan", target_id)
+    target, sizes = plan["target"], measured.sizes
+    return {
+        "id": target_id,
+        "title": _describe_row(target, plan["taken"]["version"]),
+        "evidence": plan["taken"]["evidence"],
+        "digest": sizes.digest,
+        "compressed": sizes.compressed_bytes,
+        "unpacked": sizes.unpacked_bytes,
+        "files": len(measured.files or ()),
+        "budget": _read_budget(plan["recipe"]),
+        "archs": dict(sizes.archs),
+        "kinds": dict(sizes.kinds),
+        "layers": [
+            {"title": layer.title, "id": layer.diff_id, "compressed": layer.compressed_bytes,
+             "unpacked": layer.unpacked_bytes, "owners": list(layer.owners)}
+            for layer in sizes.layers
+        ],
+        "drops": _sum_drops(read_stage(folder, "dropped", target_id), plan["recipe"]),
+        "slimmed": _read_slimmed(folder),
+        "audit": _read_if_there(folder / "audit.json"),
+        "smoke": _read_smoke(folder, sizes.digest),
+    }  # fmt: skip
+
+
+def _describe_row(target: Mapping[str, Any], version: str) -> str:
+    archs = f" for {', '.join(target['archs'])}" if target["archs"] else ""
+    origin = "Debian's " if target["rocm_origin"] == "debian" else ""
+    platform = f"{origin}ROCm {target['rocm']}{archs}" if target["rocm"] else "CPU"
+    flavour = f", {target['flavour']}" if target["flavour"] else ""
+    return f"{target['framework']} {version} on {platform}, Python {target['python']}, {target['os']}{flavour}"
+
+
+def _read_budget(recipe: Mapping[str, Any]) -> Record:
+    budget = recipe.get("budget") or {}
+    return {"compressed": budget.get("compressed_bytes"), "unpacked": budget.get("unpacked_bytes")}
+
+
+def _sum_drops(dropped: Iterable[Mapping[str, Any]], recipe: Mapping[str, Any]) -> list[Record]:
+    """A record a rule, the largest first."""
+    reasons = {OTHER_ARCHS: "data about GPUs that this image is not for"}
+    reasons |= {rule["rule"]: rule["why"] for rule in recipe["drops"]}
+    by_rule: dict[str, list[Mapping[str, Any]]] = {}
+    for item in dropped:
+        by_rule.setdefault(item["rule"], []).append(item)
+    records = [_sum_rule(rule, reasons.get(rule, ""), items) for rule, items in by_rule.items()]
+    return sorted(records, key=lambda record: (-record["bytes"], record["rule"]))
+
+
+def _sum_rule(rule: str, why: str, items: list[Mapping[str, Any]]) -> Record:
+    largest = sorted(items, key=lambda item: (-item["size_bytes"], item["path"]))[:LISTED_PATHS]
+    return {
+        "rule": rule,
+        "why": why,
+        "files": len(items),
+        "bytes": sum(item["size_bytes"] for item in items),
+        "largest": [[item["path"], item["size_bytes"], item["owner"]] for item in largest if item["size_bytes"]],
+    }
+
+
+def _read_slimmed(folder: Path) -> Record | None:
+    """Rows of files with code, or data about code, for GPUs; those that were dropped whole are among the drops."""
+    slimmed = _read_if_there(folder / "slimmed.json")
+    if not isinstance(slimmed, dict):
+        return None
+    rows = [row for row in slimmed.get("files", ()) if row["outcome"] != "dropped"]
+    return {"files": rows, "shared": slimmed.get("shared", [])}
+
+
+def _read_smoke(folder: Path, digest: str) -> Record | None:
+    smoke = _read_if_there(folder / "smoke.json")
+    return {**smoke, "is_current": smoke.get("image_digest") == digest} if isinstance(smoke, dict) else None
+
+
+def read_stage(folder: Path, stage: str, target_id: str) -> Any:
+    """The value of a stage. Raises UsageError where a build left none."""
+    value = _read_if_there(folder / f"{stage}.json")
+    if value is None:
+        hint = f"rockiln build {target_id}"
+        raise UsageError(f"{target_id} is not built, or its {stage}.json is damaged", hint=hint)
+    return value
+
+
+def _read_if_there(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
