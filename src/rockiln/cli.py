@@ -76,7 +76,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _answer(args: argparse.Namespace) -> int:
     verb = next(verb for verb in VERBS if verb.name == args.verb)
-    project_path = _find_project(args.project) if verb.needs_project else (args.project or Path.cwd()).absolute()
+    project_path = _find_project(args.project, is_needed=verb.needs_project)
     answer = verb.answer(args, _make_invocation(args, project_path, os.environ))
     as_json = getattr(args, "json", False)
     print(dump(answer.value).rstrip("\n") if as_json else answer.text, flush=True)
@@ -115,13 +115,16 @@ def _make_invocation(args: argparse.Namespace, project_path: Path, environ: Mapp
     )
 
 
-def _find_project(given: Path | None) -> Path:
-    """The folder given, or the nearest one at or above the working directory that holds matrix.toml."""
+def _find_project(given: Path | None, *, is_needed: bool) -> Path:
+    """The folder given, or the nearest one at or above the working directory that holds matrix.toml; where there is
+    none and none is needed, the working directory."""
     start = (given or Path.cwd()).absolute()
     folders = (start,) if given else (start, *start.parents)
     for folder in folders:
         if (folder / "matrix.toml").is_file():
             return folder
+    if not is_needed:
+        return start
     raise UsageError(f"no matrix.toml in {start}" + ("" if given else " or above"), hint="name it: --project DIR")
 
 

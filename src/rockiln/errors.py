@@ -114,3 +114,9 @@ class BudgetError(RockilnError):
     """A finished image is larger than its recipe's budget allows; what grew is in the message."""
 
     exit_code = 17
+
+
+class AuditFailedError(RockilnError):
+    """The audit found what must not be in the image; the report has each finding with what to do."""
+
+    exit_code = 18

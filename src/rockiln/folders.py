@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-VALUES = ("plan", "lock", "fetch", "rootfs", "dropped", "slimmed", "layers", "sizes", "image")
+VALUES = ("plan", "lock", "fetch", "rootfs", "dropped", "slimmed", "layers", "sizes", "audit", "image")
 """Stages whose values a build leaves in its target's folder, as JSON."""
 
 

@@ -105,6 +105,7 @@ def make_record(planned: PlannedTarget, locked: LockedTarget) -> str:
         "os": target.os,
         "flavour": target.flavour,
         "absent": list(target.absent),
+        **_say_expected(planned),
         "inputs-sha256": locked.inputs_sha256,
         "packages": [
             {"kind": item.kind, "name": item.name, "version": item.version, "sha256": item.sha256}
@@ -112,6 +113,15 @@ def make_record(planned: PlannedTarget, locked: LockedTarget) -> str:
         ],
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+def _say_expected(planned: PlannedTarget) -> dict[str, object]:
+    """What the audit of the image takes for granted, so that whoever audits it later does so too."""
+    expected = [
+        {"finding": one.finding, "paths": list(one.paths), "why": one.why} for one in planned.recipe.expected
+    ]  # fmt: skip
+    provided = list(planned.recipe.provided_by_host)
+    return {**({"expected": expected} if expected else {}), **({"provided-by-host": provided} if provided else {})}
 
 
 def make_dpkg_excludes(drops: tuple[DropRule, ...]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rockiln.assemble.rootfs import assemble
+from rockiln.audit.of_build import audit_build
 from rockiln.build_key import compute_build_key, remember_image
 from rockiln.contents import Contents
 from rockiln.errors import GoneError, IntegrityError
@@ -128,12 +129,14 @@ def _make_image(
     image = write_image(
         planned, locked, layers, contents, folders, options.compression, jobs, console, annotations=annotate(sizes)
     )
+    report = audit_build(planned, shared.rootfs, contents, image, invocation)
     write_value(planned, folder / "plan.json")
     write_value(replace(shared.rootfs, dropped=()), folder / "rootfs.json")
     write_value(shared.rootfs.dropped, folder / "dropped.json")
     write_value({"files": slimmed.files, "shared": shared.files}, folder / "slimmed.json")
     write_value(image.layers, folder / "layers.json")
     write_value(complete_sizes(sizes, image), folder / "sizes.json")
+    write_value(report, folder / "audit.json")
     write_value(image, folder / "image.json")
     return image
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from packaging.requirements import Requirement
 
 from rockiln.budget import Budget, merge_budgets
+from rockiln.expected_findings import ExpectedFinding
 from rockiln.matrix import Target
 from rockiln.recipe_file import FileEdit, RecipeFile, User, read_recipes
 from rockiln.slim_rules import DropRule, ShareRule, StripRule
@@ -52,6 +53,10 @@ class Recipe:
     links: Mapping[str, str] = field(default_factory=dict)
     """Symlinks to add: image path → target as written. For a name that no package brings."""
     budget: Budget = field(default_factory=Budget)
+    expected: tuple[ExpectedFinding, ...] = ()
+    """Findings of the audit that somebody has looked at."""
+    provided_by_host: tuple[str, ...] = ()
+    """"SONAME: why" of libraries that come from outside when the image runs."""
     """How large the image may be. It decides no byte of it."""
     smoke_paths: tuple[Path, ...] = ()
     """Folders of check_*.py programs: those of what this recipe extends first; the last of a name counts."""
@@ -85,6 +90,8 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         strips=tuple(strip for file in chain for when, strip in file.strips if when.holds(target)),
         budget=merge_budgets(budget for file in chain for when, budget in file.budgets if when.holds(target)),
         users=tuple(user for file in chain for user in file.users),
+        expected=tuple(one for file in chain for when, one in file.expected if when.holds(target)),
+        provided_by_host=tuple(dict.fromkeys(line for file in chain for line in file.provided_by_host)),
         layer_budget=_last((file.layer_budget for file in chain), DEFAULT_LAYER_BUDGET),
         smoke_tiers=_keep_tiers(_last((file.smoke_tiers for file in chain), ()), target),
         required_tiers=_keep_tiers(_last((file.required_tiers for file in chain), ()), target),

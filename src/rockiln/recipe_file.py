@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 
 from rockiln.budget import Budget, read_budget
 from rockiln.errors import FileFaultsError
+from rockiln.expected_findings import ExpectedFinding, read_expected, read_provided
 from rockiln.matrix import FLAVOURS, ORIGINS, Target
 from rockiln.slim_rules import DropRule, ShareRule, StripRule
 from rockiln.tables import Table, list_words, quote, read_toml, suggest
@@ -110,6 +111,8 @@ class RecipeFile:
     strips: tuple[tuple[When, StripRule], ...]
     shares: tuple[tuple[When, ShareRule], ...]
     budgets: tuple[tuple[When, Budget], ...]
+    expected: tuple[tuple[When, ExpectedFinding], ...]
+    provided_by_host: tuple[str, ...]
     users: tuple[User, ...]
     labels: Mapping[str, str]
     files: Mapping[str, str]
@@ -157,6 +160,8 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         strips=tuple(_read_strip(table) for table in top.tables("strip")),
         shares=tuple(_read_share(table) for table in top.tables("share")),
         budgets=tuple(_read_budget_section(table) for table in top.tables("budget")),
+        expected=tuple(_read_expected_section(table) for table in top.tables("expected")),
+        provided_by_host=read_provided(top),
         users=tuple(_read_user(table) for table in top.tables("user")),
         labels=top.text_map("labels"),
         files=_read_files(top),
@@ -267,6 +272,12 @@ def _read_strip(table: Table) -> tuple[When, StripRule]:
 
 def _read_budget_section(table: Table) -> tuple[When, Budget]:
     found = _read_when(table), read_budget(table)
+    table.refuse_others()
+    return found
+
+
+def _read_expected_section(table: Table) -> tuple[When, ExpectedFinding]:
+    found = _read_when(table), read_expected(table)
     table.refuse_others()
     return found
 

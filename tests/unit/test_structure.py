@@ -24,7 +24,7 @@ FLOORS = (
         "rootfs", "slim_rules", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox", "kernel_data",
         "fatbin.slim_tree", "fatbin.walk", "fatbin.judge_files", "installed_lists",
     ),
-    ("budget", "recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
+    ("budget", "expected_findings", "recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),
     ("recipe", "exploration", "slim", "strip_symbols", "slim_archs", "share_equal", "layers"),
     ("plan", "checks", "layer_blobs"),
     ("lock", "assemble", "smoke"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from rockiln.audit.closure import audit_closure
 from rockiln.audit.device import audit_device
@@ -15,6 +16,7 @@ from rockiln.audit.loading import audit_loading
 from rockiln.audit.promises import Promises, read_promises
 from rockiln.audit.scan import Scan
 from rockiln.audit.site_files import audit_site_files
+from rockiln.slim import compile_globs
 
 Audit = Callable[[Scan, Promises], Iterator[Finding]]
 FAMILIES: tuple[Audit, ...] = (
@@ -31,7 +33,8 @@ FAMILIES: tuple[Audit, ...] = (
 def audit_scan(scan: Scan, archs: tuple[str, ...] = (), absent: Mapping[str, str] | None = None) -> AuditReport:
     """Every finding, sorted. `archs` and `absent` (soname → why) add to what the image says of itself."""
     promises = read_promises(scan, archs, absent)
-    findings = sort_findings(finding for family in FAMILIES for finding in family(scan, promises))
+    found = (finding for family in FAMILIES for finding in family(scan, promises))
+    findings = sort_findings(_accept(finding, promises) for finding in found)
     counts = {
         "paths": len(scan.tree.nodes),
         "elf": len(scan.tree.elves),
@@ -39,3 +42,11 @@ def audit_scan(scan: Scan, archs: tuple[str, ...] = (), absent: Mapping[str, str
         "distributions": len(list_distributions(scan.tree)),
     }
     return AuditReport(subject=scan.subject, archs=promises.archs, findings=findings, counts=counts)
+
+
+def _accept(finding: Finding, promises: Promises) -> Finding:
+    """The same, or expected where the image's recipe says so."""
+    for one in promises.expected:
+        if one.finding == finding.rule and compile_globs(one.paths).fullmatch(finding.path.lstrip("/")):
+            return replace(finding, severity="expected", reason=one.why)
+    return finding

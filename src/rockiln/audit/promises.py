@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rockiln.archs import LLVM_TARGETS
 from rockiln.audit.scan import Scan
+from rockiln.expected_findings import ExpectedFinding
 
 RECORD_PATH = "etc/rockiln/version.json"
 ARCHS_LABEL = "dev.rockiln.archs"
@@ -27,6 +28,8 @@ class Promises:
     is_rocm: bool
     absent: Mapping[str, str] = field(default_factory=dict)
     """Soname → why it is not here and need not be."""
+    expected: tuple[ExpectedFinding, ...] = ()
+    """Findings that the image's recipe has accepted."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Wheels of the record: normalised name → version."""
     record_archs: tuple[str, ...] | None = None
@@ -41,9 +44,14 @@ def read_promises(scan: Scan, archs: tuple[str, ...] = (), absent: Mapping[str, 
     lines = [str(line) for key in ("absent", "provided-by-host") for line in record.get(key, ())]
     said = {soname: why for soname, _, why in (line.partition(": ") for line in lines)}
     return Promises(
-        archs=chosen, archs_source=source, is_rocm=bool(record.get("rocm")) if record else _looks_like_rocm(scan),
-        absent={**said, **(absent or {})}, versions=_read_versions(record), record_archs=recorded,
-    )  # fmt: skip
+        archs=chosen,
+        archs_source=source,
+        is_rocm=bool(record.get("rocm")) if record else _looks_like_rocm(scan),
+        absent={**said, **(absent or {})},
+        expected=tuple(_read_expected(record)),
+        versions=_read_versions(record),
+        record_archs=recorded,
+    )
 
 
 def _read_record(scan: Scan) -> dict[str, list[object]]:
@@ -81,6 +89,13 @@ def _looks_like_rocm(scan: Scan) -> bool:
 def _read_versions(record: Mapping[str, list[object]]) -> dict[str, str]:
     rows = [row for row in record.get("packages", ()) if isinstance(row, dict) and row.get("kind") == "wheel"]
     return {normalise(str(row.get("name"))): str(row.get("version")) for row in rows}
+
+
+def _read_expected(record: Mapping[str, list[object]]) -> Iterator[ExpectedFinding]:
+    for row in record.get("expected", ()):
+        if isinstance(row, dict):
+            paths = tuple(map(str, row.get("paths") or ()))
+            yield ExpectedFinding(finding=str(row.get("finding")), paths=paths, why=str(row.get("why")))
 
 
 def normalise(name: str) -> str:

@@ -30,15 +30,21 @@ _ALONE_BYTES = 64 << 20
 def scan_layout(layout_path: Path, subject: str, wanted: Wanted, jobs: int, console: Console) -> Scan:
     """A folder with index.json. Every blob is compared with the digest that names it."""
 
-    def read(name: str) -> bytes:
-        return _read_blob(layout_path, name)
-
-    parts = read_oci_index(read, str(layout_path))
+    parts = read_layout(layout_path)
     paths = [layout_path / name for name in parts.layers]
     total = sum(_size_of(path) for path in paths)
     with console.progress(f"audit {subject}", total, "bytes") as progress:
         layers = _scan_blobs(paths, wanted, jobs if total > _ALONE_BYTES else 1, progress)
     return merge_layers(subject, layers, parts.settings, wanted)
+
+
+def read_layout(layout_path: Path) -> ImageParts:
+    """Layers and settings of the image in a layout."""
+
+    def read(name: str) -> bytes:
+        return _read_blob(layout_path, name)
+
+    return read_oci_index(read, str(layout_path))
 
 
 def scan_archive(stream: Readable, subject: str, wanted: Wanted, console: Console, total_bytes: int = 0) -> Scan:

@@ -16,7 +16,7 @@ from rockiln.console import Console
 from rockiln.engines.archive import stream_archive
 from rockiln.engines.layout import read_start
 from rockiln.engines.protocol import Command, Completed, Loaded
-from rockiln.errors import EngineError
+from rockiln.errors import EngineError, UsageError
 from rockiln.image import Image
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ GPU_PATHS = ("/dev/kfd", "/dev/dri")
 FRESH = {"/tmp": "1777", "/var/tmp": "1777", "/run": "755"}  # noqa: S108 - paths of the image
 """Writable in memory below a read-only root, with their modes."""
 EXIT_GRACE_S = 10
+PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,17 @@ class DockerEngine:
                 client.images.remove(loaded.image.reference)
             except docker.errors.ImageNotFound:
                 return
+
+    def export(self, name: str) -> Iterator[bytes]:
+        """What `docker save NAME` writes, piece by piece. Raises UsageError for an image that the engine lacks."""
+        import docker.errors
+
+        with self._client() as client:
+            try:
+                found = client.images.get(name)
+            except docker.errors.ImageNotFound:
+                raise UsageError(f"docker has no image {name!r}", hint="docker image ls; docker pull") from None
+            yield from found.save(chunk_size=PIECE_BYTES)
 
     @contextmanager
     def _client(self) -> Iterator[DockerClient]:

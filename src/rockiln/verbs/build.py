@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """Build each target in turn; with --smoke, run its checks before the next one starts.
 
-    An image past its budget is finished and kept, so that it can be looked at; the exit code says that it is too large.
+    An image past its budget, or with errors in its audit, is finished and kept, so that it can be looked at; the exit
+    code says what is wrong with it.
 
     First of all, what killed builds left is removed, even if nothing has to be done.
     """
@@ -57,6 +58,9 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         if over := judge_sizes(planned, earlier, args, invocation):
             lines += [over.message] if fault else []  # the first is printed as the error
             fault = fault or over
+        if wrong := judge_audit(planned, invocation):
+            lines += [wrong.message] if fault else []
+            fault = fault or wrong
         if args.smoke:
             smoked = smoke_target(planned, image, args.engine, (), invocation)
             lines.append(smoked.text)
@@ -105,6 +109,16 @@ def judge_sizes(
         write_record(sizes, record_path(planned))
         invocation.console.say(f"{planned.id}: sizes recorded in {record_path(planned)}")
     return fault
+
+
+def judge_audit(planned: PlannedTarget, invocation: Invocation) -> RockilnError | None:
+    """The fault of an image in which the audit found errors."""
+    from rockiln.audit.of_build import find_audit_fault, read_report
+
+    report = read_report(invocation.folders.target_path(planned.id) / "audit.json")
+    if report is None:
+        return UsageError(f"{planned.id}: audit.json is damaged", hint=f"rockiln build --verify {planned.id}")
+    return find_audit_fault(report)
 
 
 def record_path(planned: PlannedTarget) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rockiln.invocation import Invocation
-from rockiln.verbs import build, bundle, fetch, load, lock, matrix, plan, report, show, slim, smoke, why
+from rockiln.verbs import audit, build, bundle, fetch, load, lock, matrix, plan, report, show, slim, smoke, why
 from rockiln.verbs.answer import Answer
 
 
@@ -40,6 +40,7 @@ VERBS = (
     _verb("bundle", "write one file with everything that the targets need, for building without a network", bundle),
     _verb("build", "make the targets' images as OCI layouts under build/", build),
     _verb("slim", "take code for other GPUs out of any file or folder", slim, needs_project=False),
+    _verb("audit", "find what is wrong in an image or tree, without running it", audit, needs_project=False),
     _verb("smoke", "run the image's own checks inside the finished image", smoke),
     _verb("load", "put finished images into a Docker Engine", load),
     _verb("report", "write one HTML page to look at: where the bytes are, what was left out and why", report),
