@@ -139,6 +139,21 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_slim(session: nox.Session) -> None:
+    """Published ROCm libraries slimmed: bytes against what was promised; with --speed first, seconds and memory."""
+    install_rockiln(session, "test")
+    program = "slim_speed.py" if session.posargs[:1] == ["--speed"] else "slim_real.py"
+    session.run("python", f"tests/bench/{program}", *(word for word in session.posargs if word != "--speed"))
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Fuzz the readers, the verifier and whole rewrites, 60 s each; --runs PART=N asks for more."""
+    install_rockiln(session, "test", "fuzz")
+    session.run("python", "tests/fuzz/fuzz_slim.py", *session.posargs)
+
+
+@nox.session
 def clean(session: nox.Session) -> None:
     """Remove build/ and dist/; the cache is left alone."""
     for name in ("build", "dist"):

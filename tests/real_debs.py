@@ -22,8 +22,10 @@ ROCM_7 = ("debian-sid", "debian-experimental")
 BOOKWORM = ("debian-12",)
 
 
-def fetch_debs(names: Sequence[str], sources: Sequence[str], cache_path: Path) -> Mapping[str, Path]:
-    """Package → its verified deb below `cache_path`, for `names` and what they depend on, resolved now."""
+def fetch_debs(
+    names: Sequence[str], sources: Sequence[str], cache_path: Path, *, is_alone: bool = False
+) -> Mapping[str, Path]:
+    """Package → its verified deb below `cache_path`: `names` and, unless alone, what they depend on, resolved now."""
     matrix = read_matrix(ROOT / "matrix.toml")
     archives = []
     for source in (matrix.sources[name] for name in sources):
@@ -31,7 +33,7 @@ def fetch_debs(names: Sequence[str], sources: Sequence[str], cache_path: Path) -
         archives.append(Archive(source=source, url=url, keyring_path=find_keyring(source, ROOT)))
     with open_apt(tuple(archives), cache_path, os.environ) as apt:
         debs = resolve_debs(apt, names)
-    return _fetch(debs, cache_path)
+    return _fetch([deb for deb in debs if deb.name in names or not is_alone], cache_path)
 
 
 def _fetch(debs: Sequence[Artifact], cache_path: Path) -> Mapping[str, Path]:

@@ -28,7 +28,10 @@ class NotLoadableError(Exception):
     """No loader would take this file."""
 
 
-DAMAGE = (NotLoadableError, LookupError, struct.error, ValueError, zlib.error, zstandard.ZstdError, MemoryError)
+DAMAGE = (
+    NotLoadableError, LookupError, struct.error, ValueError, OverflowError, MemoryError, zlib.error,
+    zstandard.ZstdError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
