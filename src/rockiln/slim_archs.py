@@ -24,7 +24,7 @@ from rockiln.fatbin.cut import Cut
 from rockiln.fatbin.slim_file import FAT_BINARY, Form, Outcome, slim_open_file, write_proven
 from rockiln.installed_lists import change_contents
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
-from rockiln.kernel_data.decision import CutBundle, Decision, Drop, Kept
+from rockiln.kernel_data.decision import Decision, Drop, Kept, form_of
 from rockiln.kernel_data.judge import is_candidate, judge
 from rockiln.kernel_data.settle import settle
 from rockiln.manifest import Entry
@@ -77,11 +77,11 @@ def slim_archs(
     fat, decisions = _look(rootfs.entries, wanted, contents)
     dropped = {path: OTHER_ARCHS for path, decision in decisions.items() if isinstance(decision, Drop)}
     left = remove_paths(rootfs, add_emptied_folders(rootfs.entries, dropped), contents)
-    bundles = [rootfs.entries[path] for path, decision in decisions.items() if isinstance(decision, CutBundle)]
+    data: list[tuple[Entry, Form]] = [
+        (rootfs.entries[path], form) for path, decision in decisions.items() if (form := form_of(decision))
+    ]
     cutter = _Cutter(wanted, contents, cache_path)
-    results = cutter.cut_all(
-        [(entry, "elf") for entry in fat] + [(entry, "bundle") for entry in bundles], jobs, console
-    )
+    results = cutter.cut_all([*((entry, "elf") for entry in fat), *data], jobs, console)
     changed = {path: content for path, (content, _) in results.items() if content}
     entries = change_contents(left.entries, changed, contents) if changed else left.entries
     rows = {path: _describe(rootfs.entries[path], decision) for path, decision in decisions.items()}

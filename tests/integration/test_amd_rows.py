@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import json
+import posixpath
 import re
 import time
 from collections.abc import Iterator
@@ -11,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from arch_inventory import list_archs
 from finished_image import FinishedImage, read_finished
 from mirror_server import Network, serve_folder
 from rockiln.compatibility import read_compatibility
@@ -164,6 +169,51 @@ def test_kernel_data_of_the_rows_archs_is_there(built: FinishedImage) -> None:
         assert f"{folder}/TensileLibrary_lazy_{arch}.dat" in built.files
         code = built.files[f"{folder}/Kernels.so-000-{arch}.hsaco"]
         assert code.startswith(b"\x7fELF")
+
+
+def test_every_kind_of_file_is_for_the_rows_archs_only(built: FinishedImage) -> None:
+    archs = frozenset(find_planned(built.image.target_id).target.archs)
+    inventory = list_archs(built.files)
+    assert inventory.keys() >= {"fat binaries", "rocblas .co files", "rocblas .hsaco files", "rocblas indexes"}
+    default_model = {"miopen .tn.model": {"gfx908"}}  # what MIOpen takes for GPUs that have none of their own
+    served = {kind: found - default_model.get(kind, set()) for kind, found in inventory.items()}
+    assert {kind: found for kind, found in served.items() if not found <= archs} == {}
+    complete = {kind: found for kind, found in served.items() if "hipsparselt" not in kind}
+    assert {kind: found for kind, found in complete.items() if found != archs} == {}
+    assert "gfx908" in inventory["miopen .tn.model"]
+
+
+def test_build_says_what_became_of_each_file_with_code(built: FinishedImage, project: Project) -> None:
+    folder = project.path / "build" / built.image.target_id
+    slimmed = json.loads((folder / "slimmed.json").read_text())
+    rows = {row["path"]: row for row in slimmed["files"]}
+    dropped = {row["path"] for row in json.loads((folder / "dropped.json").read_text()) if row["rule"] == "other-archs"}
+    assert {path for path, row in rows.items() if row["outcome"] == "dropped"} <= dropped
+    assert dropped.isdisjoint(built.files)
+    assert [row for row in rows.values() if row["outcome"] == "refused"] == []
+    cut = {path: row for path, row in rows.items() if row["outcome"] == "slimmed"}
+    assert {path: len(built.files[path]) for path in cut} == {path: row["after_bytes"] for path, row in cut.items()}
+    kinds = {row["rule"] for row in rows.values()}
+    assert kinds >= {"fat-binary", "rocblas", "miopen"}
+    said = project.run("why", built.image.target_id, f"/{next(iter(cut))}").stdout
+    assert ", without gfx" in said
+
+
+def test_lists_of_installed_files_are_true(built: FinishedImage) -> None:
+    for path, text in built.files.items():
+        if path.startswith("var/lib/dpkg/info/") and path.endswith(".md5sums"):
+            for line in text.decode().splitlines():
+                digest, listed = line[:32], built.resolve(line[34:])
+                assert hashlib.md5(built.files[listed]).hexdigest() == digest, listed  # noqa: S324 - dpkg's own
+        elif path.endswith(".dist-info/RECORD"):
+            site = path.rsplit("/", 2)[0]
+            for name, digest, _ in csv.reader(text.decode().splitlines()):
+                content = built.files[posixpath.normpath(f"{site}/{name}")]
+                assert digest in {"", f"sha256={encode_digest(content)}"}, name
+
+
+def encode_digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
 
 
 def test_libraries_load_and_say_that_there_is_no_gpu(built: FinishedImage, project: Project) -> None:

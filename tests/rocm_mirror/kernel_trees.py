@@ -160,8 +160,12 @@ def _pack_index(arch: str, library: str) -> bytes:
 
 def _make_database(path: Path, table: str, archs: Iterable[str]) -> None:
     path.unlink(missing_ok=True)
+    key = "kernel_name, arch, hip_version, generator_sum"
     with sqlite3.connect(path) as connection:
-        connection.execute(f"CREATE TABLE {table} (arch TEXT, kernel TEXT, code BLOB)")
-        rows = [(arch, f"kernel_{number}", bytes(64)) for arch in archs for number in range(4)]
-        connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608 - our own table name
+        connection.execute(
+            f"CREATE TABLE {table} (kernel_name TEXT NOT NULL, arch TEXT NOT NULL, hip_version INTEGER NOT NULL, "
+            f"generator_sum BLOB NOT NULL, code BLOB NOT NULL, timestamp INTEGER NOT NULL, PRIMARY KEY ({key}))"
+        )
+        rows = [(f"kernel_{number}", arch, 70051831, b"sum", bytes(2048), 0) for arch in archs for number in range(4)]
+        connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 - our own table name
     connection.close()

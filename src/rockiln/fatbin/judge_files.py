@@ -10,7 +10,7 @@ from pathlib import Path
 from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.slim_file import FileResult, Form, Outcome
 from rockiln.fatbin.walk import Found
-from rockiln.kernel_data.decision import CutBundle, Decision, Drop, Kept
+from rockiln.kernel_data.decision import Decision, Drop, Kept, form_of
 from rockiln.kernel_data.judge import CODE_OBJECT, judge
 from rockiln.kernel_data.settle import settle
 
@@ -65,4 +65,4 @@ def _describe(found: Found, decision: Decision) -> JudgedFile:
         path=found.paths[0], outcome=outcome, before_bytes=size, after_bytes=0 if dropped else size, kept=kept,
         dropped=dropped, rule=decision.rule, reason=getattr(decision, "reason", ""),
     )  # fmt: skip
-    return JudgedFile(result=result, form="bundle" if isinstance(decision, CutBundle) else None)
+    return JudgedFile(result=result, form=form_of(decision))

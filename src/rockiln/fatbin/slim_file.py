@@ -14,16 +14,26 @@ from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.compressed import make_spool
 from rockiln.fatbin.cut import Cut, plan_cut
 from rockiln.fatbin.cut_bundle import plan_bundle_cut
+from rockiln.fatbin.cut_rows import plan_rows_cut
 from rockiln.fatbin.entry_ids import GENERICS, is_host, target_of
 from rockiln.fatbin.refusal import RefusedError, require
 from rockiln.fatbin.verify.bundle_files import verify_bundle_files
+from rockiln.fatbin.verify.database_files import verify_database_files
 from rockiln.fatbin.verify.files import verify_files
+from rockiln.fatbin.verify.verification import Verification
 from rockiln.fatbin.write_cut import finish, open_partial, write_cut
 
 Outcome = Literal["slimmed", "dropped", "unchanged", "refused"]
 
-Form = Literal["elf", "bundle"]
-"""Device code lies in sections of an ELF file, or the file is a bundle itself."""
+Form = Literal["elf", "bundle", "database"]
+"""Device code lies in sections of an ELF file, or the file is a bundle itself, or it has rows in a database."""
+
+_PLANS: Mapping[Form, Callable[[ByteSource, AbstractSet[str], BinaryIO], Cut | None]] = {
+    "elf": plan_cut, "bundle": plan_bundle_cut, "database": plan_rows_cut,
+}  # fmt: skip
+_VERIFIERS: Mapping[Form, Callable[[int, int, AbstractSet[str]], Verification]] = {
+    "elf": verify_files, "bundle": verify_bundle_files, "database": verify_database_files,
+}  # fmt: skip
 
 FAT_BINARY = "fat-binary"
 """Rule of ELF files that hold bundles."""
@@ -69,8 +79,7 @@ def slim_open_file(
     size_bytes = os.fstat(file.fileno()).st_size
     with make_spool() as spool:
         try:
-            plan = plan_cut if form == "elf" else plan_bundle_cut
-            cut = plan(ByteSource(file.fileno()), archs, spool)
+            cut = _PLANS[form](ByteSource(file.fileno()), archs, spool)
             if cut is None:
                 return None
             if cut.pieces and write:
@@ -85,8 +94,7 @@ def slim_open_file(
 def write_proven(cut: Cut, old: int, new: int, archs: AbstractSet[str], form: Form = "elf") -> None:
     """Write the cut at the descriptor `new`. Raises RefusedError unless the verifier finds no fault in it."""
     write_cut(cut, new)
-    verify = verify_files if form == "elf" else verify_bundle_files
-    verification = verify(old, new, archs)
+    verification = _VERIFIERS[form](old, new, archs)
     require(not verification.faults, f"the cut did not verify: {'; '.join(verification.faults[:3])}")
 
 

@@ -93,7 +93,7 @@ def _slim_one_copy(path: Path, output_path: Path, options: SlimOptions) -> SlimR
     judged = dict(judge_files(tree.data_files, path, path, options.archs))
     one = next(iter(judged.values()), None)
     if one is None or one.form:
-        result = slim_file(path, output_path, options.archs, form="bundle" if one else "elf")
+        result = slim_file(path, output_path, options.archs, form=one.form or "elf" if one else "elf")
     else:
         result = one.result
     if result is None or result.outcome != "slimmed":

@@ -1,8 +1,9 @@
-"""What `judge` says of one file: Kept, Drop or CutBundle, each with its reason."""
+"""What `judge` says of one file: Kept, Drop, CutBundle or CutRows, each with its reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,4 +40,16 @@ class CutBundle:
     dropped: tuple[str, ...]
 
 
-Decision = Kept | Drop | CutBundle
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutRows:
+    """A database with rows for each arch: which of them go is seen when it is cut."""
+
+    rule: str
+
+
+Decision = Kept | Drop | CutBundle | CutRows
+
+
+def form_of(decision: Decision) -> Literal["bundle", "database"] | None:
+    """How the file is to be cut, if it is."""
+    return "bundle" if isinstance(decision, CutBundle) else "database" if isinstance(decision, CutRows) else None

@@ -26,6 +26,8 @@ class Named:
     """Why the name is not understood; "" where it is."""
     is_code: bool = False
     """A file of this name must hold code, and its content must agree; other names are the only key to their data."""
+    is_database: bool = False
+    """One file for all archs, with rows for each."""
     heirs: frozenset[str] = frozenset()
     """Archs that use this file although its name does not tell them."""
     root: str = ""
@@ -136,7 +138,8 @@ _ROCFFT = re.compile(r"(?:^|.*/)(?P<name>rocfft_kernel_cache\.db)$")
 
 
 def _name_rocfft(_: re.Match[str]) -> Named:
-    return Named(rule="rocfft")
+    """Kernels that rocFFT compiled when it was built, in one table."""
+    return Named(rule="rocfft", is_database=True)
 
 
 def _one_target(named: Named) -> Named:

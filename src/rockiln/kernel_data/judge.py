@@ -11,9 +11,10 @@ from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from rockiln.fatbin.byte_source import ByteSource
+from rockiln.fatbin.cut_rows import MAGIC as SQLITE
 from rockiln.fatbin.refusal import RefusedError
 from rockiln.kernel_data.content import Content, read_content, sniff
-from rockiln.kernel_data.decision import CutBundle, Decision, Drop, Kept
+from rockiln.kernel_data.decision import CutBundle, CutRows, Decision, Drop, Kept
 from rockiln.kernel_data.grammars import Named, name_file
 from rockiln.kernel_data.targets import expand, find_targets, kept_of
 
@@ -41,6 +42,8 @@ def judge(path: str, source: ByteSource, archs: AbstractSet[str]) -> Decision | 
     named = named or _name_anywhere(path)
     if named.doubt:
         return Kept(rule=named.rule, reason=named.doubt, is_doubt=True)
+    if named.is_database:
+        return _judge_database(named, source)
     if content.kind == "other":
         return _judge_name(named, archs)
     return _judge_code(named, content, archs)
@@ -53,6 +56,12 @@ def _name_anywhere(path: str) -> Named:
     nearest = (matched["arch"] for folder in reversed(folders) if (matched := _ARCH_FOLDER.fullmatch(folder)))
     targets = told or frozenset(found for _, found in takewhile(lambda pair: not pair[0], enumerate(nearest)))
     return Named(rule=CODE_OBJECT, targets=targets, is_code=True)
+
+
+def _judge_database(named: Named, source: ByteSource) -> Decision:
+    if source.read(0, min(len(SQLITE), source.size_bytes)) != SQLITE:
+        return Kept(rule=named.rule, reason="is no SQLite database", is_doubt=True)
+    return CutRows(rule=named.rule)
 
 
 def _judge_name(named: Named, archs: AbstractSet[str]) -> Decision:
