@@ -116,7 +116,7 @@ def _evaluate_argument(arg: ArgumentEntry, names: Mapping[str, Value], kernel: K
 
 
 def _find_misalignment(arg: ArgumentEntry, scalars: Mapping[str, Value], alignments: Alignments) -> str:
-    if arg.kind == "null":
+    if arg.kind in {"null", "f32"}:
         return ""
     is_pointer = arg.kind == "pointer"
     what = f"the address of {arg.value}" if is_pointer else arg.value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rockiln_kernels.spec import Constraint
 
 FLOATS = ("T", ("f32", "f16", "bf16"))
+HALVES = ("T", ("f16", "bf16"))
 E4M3 = ("Q", ("e4m3", "e4m3fnuz"))
 FP8 = ("Q", ("e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"))
 

@@ -13,7 +13,7 @@ def store_mxfp4(values, q, scale, first, length, BLOCK: tl.constexpr):
     `q` and `scale` are the starts of the row's outputs, `length` the row's elements, a multiple of 32.
     """
     groups = tl.reshape(values, (BLOCK // 32, 32))
-    code = mx_scale(largest_or_nan(groups, 1), 1, 2)
+    code = mx_scale(largest_or_nan(groups, 1, True), 1, 2)
     elements = tl.reshape(mx_encode(groups, code, 1, 1, 6.0, 3), (BLOCK // 2, 2))
     low, high = tl.split(elements)
     pairs = first // 2 + tl.arange(0, BLOCK // 2)
@@ -33,7 +33,7 @@ def store_mxfp6(values, q, scale, first, length, MAN: tl.constexpr, BIAS: tl.con
                 LIMIT: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     """As store_mxfp4, with six bits an element: four elements in three bytes, the first in the lowest bits."""
     groups = tl.reshape(values, (BLOCK // 32, 32))
-    code = mx_scale(largest_or_nan(groups, 1), MAN, TOP)
+    code = mx_scale(largest_or_nan(groups, 1, True), MAN, TOP)
     elements = tl.reshape(mx_encode(groups, code, MAN, BIAS, LIMIT, 5), (BLOCK // 4, 2, 2))
     even, odd = tl.split(elements)
     c0, c2 = tl.split(even)
@@ -51,7 +51,7 @@ def store_mxfp8(values, q, scale, first, length, MAN: tl.constexpr, BIAS: tl.con
                 LIMIT: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     """As store_mxfp4, with one byte an element."""
     groups = tl.reshape(values, (BLOCK // 32, 32))
-    code = mx_scale(largest_or_nan(groups, 1), MAN, TOP)
+    code = mx_scale(largest_or_nan(groups, 1, True), MAN, TOP)
     elements = tl.reshape(mx_encode(groups, code, MAN, BIAS, LIMIT, 7), (BLOCK,))
     places = first + tl.arange(0, BLOCK)
     tl.store(q + places, elements.to(tl.uint8), mask=places < length)

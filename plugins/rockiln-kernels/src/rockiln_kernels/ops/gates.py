@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from rockiln_kernels.ops.blocks import store_mxfp4
-from rockiln_kernels.ops.narrow import invert, scale_of, store_fp8
+from rockiln_kernels.ops.narrow import invert, largest_or_nan, scale_of, store_fp8
 from rockiln_kernels.ops.rows import load_row, store_row
 
 
@@ -47,7 +47,7 @@ def store_product_fp8(x, q, q_scale, x_stride, D, limit, alpha, up_offset, GATE:
     gate, up = load_pair(x + row * x_stride, columns, D, limit, INTERLEAVED)
     result = tl.where(columns < D, GATE(gate, alpha) * (up + up_offset), 0.0)
     groups = tl.reshape(result, (BLOCK // 128, 128))
-    scale = scale_of(tl.max(tl.abs(groups), axis=1, keep_dims=True), LIMIT)
+    scale = scale_of(largest_or_nan(groups, 1, True), LIMIT)
     scaled = tl.reshape(groups * invert(scale), (BLOCK,))
     store_fp8(q + row * D + columns, scaled, columns < D, SOFTWARE, MAN, BIAS, FNUZ, LIMIT)
     count = tl.cdiv(D, 128)

@@ -67,8 +67,9 @@ def store_fp8(
 
 @triton.jit
 def scale_of(largest, LIMIT: tl.constexpr):
-    """The f32 scale that maps `largest` to LIMIT; never below 1e-12, so that its inverse is finite."""
-    return tl.maximum(tl.div_rn(largest, LIMIT + tl.zeros_like(largest)), 1e-12)
+    """The f32 scale that maps `largest` to LIMIT; never below 1e-12, so that its inverse is finite. NaN stays NaN."""
+    scale = tl.div_rn(largest, LIMIT + tl.zeros_like(largest))
+    return tl.where(scale < 1e-12, 1e-12, scale)
 
 
 @triton.jit
@@ -91,10 +92,15 @@ def mx_scale(largest, MAN: tl.constexpr, TOP: tl.constexpr):
 
 
 @triton.jit
-def largest_or_nan(value, axis: tl.constexpr):
-    """The largest magnitude along `axis`, kept as a dim; NaN if any element is NaN."""
-    bits = value.to(tl.int32, bitcast=True) & 0x7FFFFFFF  # as integers magnitudes keep their order, and NaN is on top
-    return tl.max(bits, axis=axis, keep_dims=True).to(tl.float32, bitcast=True)
+def magnitude_bits(value):
+    """|value| as int32: the order of magnitudes is kept, with infinity and then NaN on top, so max() loses no NaN."""
+    return value.to(tl.int32, bitcast=True) & 0x7FFFFFFF
+
+
+@triton.jit
+def largest_or_nan(value, axis: tl.constexpr, KEEP: tl.constexpr):
+    """The largest magnitude along `axis`, which stays as a dim of one if KEEP; NaN if any element is NaN."""
+    return tl.max(magnitude_bits(value), axis=axis, keep_dims=KEEP).to(tl.float32, bitcast=True)
 
 
 @triton.jit

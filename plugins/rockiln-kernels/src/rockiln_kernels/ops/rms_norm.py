@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from rockiln_kernels.ops.blocks import store_mxfp4
-from rockiln_kernels.ops.narrow import invert, scale_of, store_fp8
+from rockiln_kernels.ops.narrow import invert, largest_or_nan, magnitude_bits, scale_of, store_fp8
 from rockiln_kernels.ops.rows import load_row, store_row
 
 
@@ -79,7 +79,7 @@ def rms_norm_fp8_row(x, residual, weight, q, q_scale, residual_out, x_stride, re
         store_row(residual_out + row * N, columns, N, values)
     scale = _inverse_rms(tl.sum(values * values, axis=0), N, eps)
     result = _normalise(values, weight, columns, N, scale, weight_offset)
-    fp8_scale = scale_of(tl.max(tl.abs(result), axis=0), LIMIT)
+    fp8_scale = scale_of(largest_or_nan(result, 0, False), LIMIT)
     tl.store(q_scale + row, fp8_scale)
     store_fp8(q + row * N + columns, result * invert(fp8_scale), columns < N, SOFTWARE, MAN, BIAS, FNUZ, LIMIT)
 
@@ -93,12 +93,13 @@ def rms_norm_fp8_loop(x, residual, weight, q, q_scale, residual_out, x_stride, r
     x += row * x_stride
     residual += row * residual_stride
     scale = _row_scale(x, residual, residual_out + row * N, N, eps, HAS_RESIDUAL, BLOCK)
-    largest = tl.zeros((BLOCK,), tl.float32)
+    largest = tl.zeros((BLOCK,), tl.int32)
     for start in range(0, N, BLOCK):
         columns = start + tl.arange(0, BLOCK)
         values = _read(x, residual, columns, N, HAS_RESIDUAL)
-        largest = tl.maximum(largest, tl.abs(_normalise(values, weight, columns, N, scale, weight_offset)))
-    fp8_scale = scale_of(tl.max(largest, axis=0), LIMIT)
+        result = _normalise(values, weight, columns, N, scale, weight_offset)
+        largest = tl.maximum(largest, magnitude_bits(result))
+    fp8_scale = scale_of(tl.max(largest, axis=0).to(tl.float32, bitcast=True), LIMIT)
     tl.store(q_scale + row, fp8_scale)
     for start in range(0, N, BLOCK):
         columns = start + tl.arange(0, BLOCK)
@@ -159,7 +160,7 @@ def rms_norm_backward_row(dy, x, weight, dx, partial, dy_stride, x_stride, M, N,
     columns = tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), tl.float32)
     for row in range(program, M, P):
-        at = row.to(tl.int64)
+        at = tl.cast(row, tl.int64)
         total += _row_gradient(
             dy + at * dy_stride, x + at * x_stride, weight, dx + at * N, N, eps, weight_offset, BLOCK
         )
@@ -187,7 +188,7 @@ def rms_norm_backward_loop(dy, x, weight, dx, partial, dy_stride, x_stride, M, N
     program = tl.program_id(0)
     sums = partial + program.to(tl.int64) * N
     for row in range(program, M, P):
-        at = row.to(tl.int64)
+        at = tl.cast(row, tl.int64)
         scale, factor = _long_row_factors(
             dy + at * dy_stride, x + at * x_stride, weight, N, eps, weight_offset, BLOCK
         )

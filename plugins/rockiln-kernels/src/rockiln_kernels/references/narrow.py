@@ -86,7 +86,7 @@ def decode(codes: Array, name: str) -> Array:
 
 
 def scale_fp8(largest: Array, name: str) -> Array:
-    """The f32 scale of groups whose largest magnitude is `largest`: largest / limit, at least 1e-12."""
+    """The f32 scale of groups whose largest magnitude is `largest`: largest / limit, at least 1e-12; NaN of NaN."""
     limit = np.float32(list_magnitudes(name)[-1])
     with np.errstate(invalid="ignore"):
         scale: Array = np.maximum(largest.astype(np.float32) / limit, np.float32(1e-12)).astype(np.float32)
@@ -102,7 +102,7 @@ def apply_scale(values: Array, scale: Array, name: str) -> Array:
 
 
 def quantise_fp8(values: Array, name: str, group: int = 0) -> Arrays:
-    """{"q", "q_scale"}: one scale a row of [M, N] values, or for `group` values of a row. NaN has no say in scales."""
+    """{"q", "q_scale"}: one scale a row of [M, N] values, or for `group` values of a row."""
     rows, length = values.shape
     if not group:
         scale = scale_fp8(largest_magnitude(values), name)
@@ -116,8 +116,8 @@ def quantise_fp8(values: Array, name: str, group: int = 0) -> Arrays:
 
 
 def largest_magnitude(values: Array) -> Array:
-    """The largest magnitude along the last dim; NaN is passed over."""
-    result: Array = np.fmax.reduce(np.abs(values), axis=-1, initial=0.0)
+    """The largest magnitude along the last dim; NaN if there is one."""
+    result: Array = np.abs(values).max(axis=-1, initial=0.0)
     return result
 
 

@@ -102,22 +102,21 @@ def _make_block_kernel(spec: OpSpec, cell: str, arch: Arch, shape: RowShape) -> 
 
 def _make_square(spec: OpSpec, cell: str, arch: Arch) -> Iterator[Variant]:
     dtypes = spec.cell_dtypes(cell)
-    for tile in read_tiles("quant_fp8", arch, use="square"):
-        for is_aligned in (True, False):
-            shape = RowShape(tile=tile, is_aligned=is_aligned, is_loop=True)
-            kernel = shape.kernel(
-                source="quant_fp8",
-                function="quant_fp8_block",
-                args=(
-                    shape.pointer("x", dtypes["T"]),
-                    shape.pointer("q", fp8_pointer_dtype(dtypes["Q"], arch)),
-                    shape.pointer("q_scale", "f32"),
-                    shape.integer("x_stride"),
-                    integer("M"),
-                    shape.integer("N"),
-                ),
-                constants=fp8_constants(dtypes["Q"], arch),
-            )
-            launch = Launch(kernel=kernel, grid=("cdiv(M, 128)", "cdiv(N, 128)", "1"))
-            name = f"{tile.name}-{'aligned' if is_aligned else 'any'}"
-            yield Variant(op=spec.name, cell=cell, name=name, launches=(launch,))
+    tiles = [(tile, use) for use in ("aligned", "any") for tile in read_tiles("quant_fp8", arch, use=f"square-{use}")]
+    for tile, use in tiles:
+        shape = RowShape(tile=tile, is_aligned=use == "aligned", is_loop=True)
+        kernel = shape.kernel(
+            source="quant_fp8",
+            function="quant_fp8_block",
+            args=(
+                shape.pointer("x", dtypes["T"]),
+                shape.pointer("q", fp8_pointer_dtype(dtypes["Q"], arch)),
+                shape.pointer("q_scale", "f32"),
+                shape.integer("x_stride"),
+                integer("M"),
+                shape.integer("N"),
+            ),
+            constants=fp8_constants(dtypes["Q"], arch),
+        )
+        launch = Launch(kernel=kernel, grid=("cdiv(M, 128)", "cdiv(N, 128)", "1"))
+        yield Variant(op=spec.name, cell=cell, name=shape.name, launches=(launch,))

@@ -1,0 +1,91 @@
+"""A call against an OpSpec: what fits, and the sentence for what does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rockiln_kernels.spec import Accepted, ArrayValue, Call, Rejected, check_call
+from rockiln_kernels.table import read_table
+
+SPEC = read_table()["rms_norm"]
+
+
+def _array(*shape: int, dtype: str = "bf16", strides: tuple[int, ...] = ()) -> ArrayValue:
+    steps, step = [], 1
+    for size in reversed(shape):
+        steps.append(step)
+        step *= size
+    return ArrayValue(shape=shape, strides=strides or tuple(reversed(steps)), dtype=dtype)
+
+
+CALL = Call(op="rms_norm", arrays={"x": _array(4, 64), "weight": _array(64)})
+
+
+def _change(**arrays: ArrayValue) -> Call:
+    return replace(CALL, arrays={**CALL.arrays, **arrays})
+
+
+def test_a_fitting_call_binds_dims_strides_and_defaults() -> None:
+    accepted = check_call(SPEC, CALL)
+    assert isinstance(accepted, Accepted)
+    assert accepted.cell == "bf16"
+    assert dict(accepted.names) == {"eps": 1e-6, "weight_offset": 0.0, "M": 4, "N": 64, "x_stride": 64}
+
+
+def test_leading_dims_fold_into_the_first() -> None:
+    accepted = check_call(SPEC, _change(x=_array(2, 3, 64)))
+    assert isinstance(accepted, Accepted)
+    assert accepted.names["M"] == 6
+
+
+def test_one_row_may_come_without_its_dim() -> None:
+    accepted = check_call(SPEC, _change(x=_array(64)))
+    assert isinstance(accepted, Accepted)
+    assert (accepted.names["M"], accepted.names["x_stride"]) == (1, 64)
+
+
+def test_rows_may_be_strided() -> None:
+    accepted = check_call(SPEC, _change(x=_array(4, 64, strides=(96, 1))))
+    assert isinstance(accepted, Accepted)
+    assert accepted.names["x_stride"] == 96
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (_change(x=_array(4, 32)), "weight has N = 64, expected 32"),
+        (_change(x=_array(4, 64, dtype="f16")), "weight is bf16, other arrays are f16"),
+        (_change(x=_array(4, 64, dtype="u8")), "x is u8, not one of f32, f16, bf16"),
+        (_change(x=_array(4, 64, strides=(1, 4))), "x is not contiguous within a row"),
+        (_change(x=_array(2, 3, 64, strides=(400, 64, 1))), "leading dims are not contiguous"),
+        (_change(x=_array(4, 0), weight=_array(0)), "a row has no values"),
+        (_change(bias=_array(64)), "no input is called 'bias'"),
+        (replace(CALL, arrays={"x": CALL.arrays["x"]}), "weight is missing"),
+        (replace(CALL, scalars={"epsilon": 1.0}), "no scalar is called 'epsilon'"),
+    ],
+)
+def test_a_misfit_is_told_in_words(call: Call, reason: str) -> None:
+    rejected = check_call(SPEC, call)
+    assert isinstance(rejected, Rejected)
+    assert reason in rejected.reason
+
+
+def test_an_output_dtype_that_no_input_decides_is_asked_for() -> None:
+    spec = read_table()["quant_fp8_token"]
+    call = Call(op=spec.name, arrays={"x": _array(2, 64)})
+    missing = check_call(spec, call)
+    assert isinstance(missing, Rejected)
+    assert "the dtype Q is missing" in missing.reason
+    accepted = check_call(spec, replace(call, dtypes={"Q": "e4m3"}))
+    assert isinstance(accepted, Accepted)
+    assert accepted.cell == "bf16-e4m3"
+
+
+def test_a_formula_dim_is_known_from_a_later_array() -> None:
+    spec = read_table()["dequant_mxfp4"]
+    arrays = {"q": _array(2, 32, dtype="u8"), "q_scale": _array(2, 2, dtype="u8")}
+    accepted = check_call(spec, Call(op=spec.name, arrays=arrays, dtypes={"T": "bf16"}))
+    assert isinstance(accepted, Accepted)
+    assert accepted.names["G"] == 2
