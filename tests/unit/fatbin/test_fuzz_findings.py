@@ -1,0 +1,86 @@
+"""What the fuzzers found, each made again here: a refusal or a fault, never an exception or minutes of work."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from fat_files import HOST_ID, FatLibrary, compress_bundle, entry_id, make_bundle
+from rockiln.fatbin.slim_file import slim_file
+from rockiln.fatbin.verify import objects
+from rockiln.fatbin.verify.files import verify_files
+
+ARCHS = frozenset({"gfx942"})
+RAW = make_bundle([(HOST_ID, b""), (entry_id("gfx942"), b"four two" * 900), (entry_id("gfx1100"), b"eleven" * 4000)])
+COMPRESSED = FatLibrary(bundles=[compress_bundle(RAW, 3), RAW], linker="lld")
+
+
+def section_header(content: bytes, name: str) -> int:
+    """Offset of a section's header."""
+    elf = ELFFile(BytesIO(content))
+    number = next(number for number, one in enumerate(elf.iter_sections()) if one.name == name)
+    return int(elf["e_shoff"]) + 64 * number
+
+
+def lead_dynamic_to_no_strings(content: bytearray) -> None:
+    """pyelftools asserts that sh_link of .dynamic is a string table."""
+    struct.pack_into("<I", content, section_header(content, ".dynamic") + 40, 1)
+
+
+def damage_compressed_bytes(content: bytearray) -> None:
+    place = content.index(b"CCOB") + 60
+    content[place : place + 8] = b"\xff" * 8
+
+
+def claim_less_when_unpacked(content: bytearray) -> None:
+    struct.pack_into("<Q", content, content.index(b"CCOB") + 16, 9)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lead_dynamic_to_no_strings, damage_compressed_bytes, claim_less_when_unpacked],
+    ids=lambda one: one.__name__,
+)
+def test_verifier_has_a_word_for_damaged_files(tmp_path: Path, damage: Callable[[bytearray], None]) -> None:
+    content = bytearray(COMPRESSED.build(tmp_path / "libfat.so").read_bytes())
+    damage(content)
+    (tmp_path / "damaged.so").write_bytes(content)
+    with (tmp_path / "damaged.so").open("rb") as file:
+        faults = verify_files(file.fileno(), file.fileno(), ARCHS).faults
+    assert "cannot be read" in faults[-1]
+
+
+def test_segment_that_is_smaller_in_memory_is_refused(tmp_path: Path) -> None:
+    path = FatLibrary(bundles=[RAW, RAW], linker="lld").build(tmp_path / "libfat.so")
+    content = bytearray(path.read_bytes())
+    offset = ELFFile(BytesIO(content)).get_section_by_name(".hip_fatbin")["sh_offset"]
+    start, count = struct.unpack_from("<Q", content, 32)[0], struct.unpack_from("<H", content, 56)[0]
+    for place in range(start, start + 56 * count, 56):
+        kind, _, first, _, _, size = struct.unpack_from("<IIQQQQ", content, place)
+        if kind == 1 and first <= offset < first + size:
+            struct.pack_into("<Q", content, place + 40, 100)
+    path.write_bytes(content)
+    result = slim_file(path, path, ARCHS)
+    assert result is not None
+    assert result.reason == "a segment is larger in the file than in memory"
+
+
+def test_bundle_of_many_wrappers_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """librccl has 76 wrappers of one bundle, 1.2 GB when unpacked."""
+    unpacked, unpack = [], objects._unpack
+
+    def count(descriptor: int, offset: int, *others: object) -> int:
+        unpacked.append(offset)
+        return unpack(descriptor, offset, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(objects, "_unpack", count)
+    fat = COMPRESSED.replaced(wrapped=[*COMPRESSED.starts(), 0, 0, 0]).build(tmp_path / "libfat.so")
+    result = slim_file(fat, tmp_path / "slim.so", ARCHS)
+    assert result is not None
+    assert result.outcome == "slimmed", result.reason
+    assert len(unpacked) == 2  # the old one and the new one
