@@ -49,14 +49,10 @@ def _list_growths(sizes: Sizes, earlier: Sizes | None) -> list[str]:
 
 def describe_change(change: Change) -> str:
     """ "+12.1 MB  wheel:scipy 1.15.1 → 1.16.0"."""
-    versions = {
-        "added": f"{change.after_version} is new",
-        "removed": f"{change.before_version} is gone",
-        "changed": change.after_version
-        if change.before_version == change.after_version
-        else f"{change.before_version} → {change.after_version}",
-    }
-    return f"{format_growth(change.growth):>10}  {change.name} {versions[change.what]}".rstrip()
+    versions = [change.before_version, change.after_version]
+    words = {"added": f"{versions[1]} is new", "removed": f"{versions[0]} is gone"}
+    moved = " → ".join(dict.fromkeys(version for version in versions if version))
+    return f"{format_growth(change.growth):>10}  {change.name} {words.get(change.what, moved).strip()}".rstrip()
 
 
 def _list_largest(sizes: Sizes) -> list[str]:

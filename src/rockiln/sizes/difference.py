@@ -79,7 +79,7 @@ def compare_packages(old: Sizes, new: Sizes) -> tuple[Change, ...]:
     changes = []
     for name in old.packages.keys() | new.packages.keys():
         before, after = old.packages.get(name), new.packages.get(name)
-        if before != after:
+        if not (before and after and (before.version, before.size_bytes) == (after.version, after.size_bytes)):
             changes.append(
                 Change(
                     name, before.size_bytes if before else 0, after.size_bytes if after else 0,

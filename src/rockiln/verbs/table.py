@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rockiln.invocation import Invocation
-from rockiln.verbs import audit, build, bundle, fetch, load, lock, matrix, plan, report, show, slim, smoke, why
+from rockiln.verbs import audit, build, bundle, diff, fetch, load, lock, matrix, plan, report, show, slim, smoke, why
 from rockiln.verbs.answer import Answer
 
 
@@ -43,6 +43,7 @@ VERBS = (
     _verb("audit", "find what is wrong in an image or tree, without running it", audit, needs_project=False),
     _verb("smoke", "run the image's own checks inside the finished image", smoke),
     _verb("load", "put finished images into a Docker Engine", load),
+    _verb("diff", "compare two images: what grew, what came and what went", diff, needs_project=False),
     _verb("report", "write one HTML page to look at: where the bytes are, what was left out and why", report),
     _verb("show", "print one stage's value of a target", show),
     _verb("why", "say who brought a path, which layer holds it, or which rule dropped it", why),

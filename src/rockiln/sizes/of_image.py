@@ -1,0 +1,179 @@
+"""An OCI layout, an archive of one, or the output of `docker save` → Measured: an image that anybody made."""
+
+from __future__ import annotations
+
+import posixpath
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import IO, cast
+
+from rockiln.audit.image_index import ImageParts, read_docker_manifest, read_oci_index
+from rockiln.audit.layer_stream import GZIP, ZSTD, Readable
+from rockiln.console import Console, Progress
+from rockiln.disk import disk_faults_named
+from rockiln.errors import ImageError
+from rockiln.sizes.difference import Measured
+from rockiln.sizes.installed_owners import find_owners
+from rockiln.sizes.inventory import FileSize, Inventory, LayerSize, add_up
+from rockiln.sizes.kinds import find_kind
+from rockiln.sizes.of_layer import LayerFile, LayerFiles, read_layer
+
+OpenBlob = Callable[[str], IO[bytes]]
+"""Name of a file in the layout or archive → the file, to read and to seek in. Raises ImageError where there is none."""
+INDEX_NAME, DOCKER_MANIFEST_NAME = "index.json", "manifest.json"
+HISTORY_WORD = "rockiln: "
+
+
+def measure_layout(path: Path, console: Console) -> Measured:
+    """A folder with index.json and blobs."""
+
+    def open_blob(name: str) -> IO[bytes]:
+        try:
+            return (path / name).open("rb")
+        except OSError as fault:
+            raise ImageError(f"{path / name}: {fault.strerror}", hint="is the layout whole?") from fault
+
+    return _measure(str(path), open_blob, is_docker=False, console=console)
+
+
+def measure_archive(path: Path, console: Console) -> Measured:
+    """A file: an OCI archive, or the output of `docker save`."""
+    with path.open("rb") as file:
+        return measure_archive_file(file, str(path), console)
+
+
+def measure_stream(pieces: Iterable[bytes], name: str, folder: Path, console: Console) -> Measured:
+    """The same, arriving in pieces: kept below `folder` while it is read, since its order is not known."""
+    with disk_faults_named(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            with console.progress(f"receive {name}", 0, "bytes") as progress:
+                for piece in pieces:
+                    file.write(piece)
+                    progress.advance(len(piece))
+            file.seek(0)
+            return measure_archive_file(file, name, console)
+
+
+def measure_archive_file(file: IO[bytes], name: str, console: Console) -> Measured:
+    """An archive that can be read at any place."""
+    with ExitStack() as stack:
+        try:
+            archive = stack.enter_context(tarfile.open(fileobj=file))
+            members = {posixpath.normpath(member.name): member for member in archive}
+        except (tarfile.TarError, EOFError, OSError) as fault:
+            hint = "is it an OCI archive, or the output of docker save?"
+            raise ImageError(f"{name}: cannot be read as an archive: {fault}", hint=hint) from fault
+
+        def open_blob(wanted: str) -> IO[bytes]:
+            member = members.get(posixpath.normpath(wanted))
+            opened = archive.extractfile(member) if member else None
+            if opened is None:
+                raise ImageError(f"{name}: lacks {wanted}", hint="save the image anew")
+            return opened
+
+        return _measure(name, open_blob, is_docker=DOCKER_MANIFEST_NAME in members, console=console)
+
+
+def _measure(name: str, open_blob: OpenBlob, *, is_docker: bool, console: Console) -> Measured:
+    def read(blob: str) -> bytes:
+        with closing(open_blob(blob)) as file:
+            return file.read()
+
+    parts = read_docker_manifest(read, name) if is_docker else read_oci_index(read, name)
+    with console.progress(f"read {name}", sum(_size_of(open_blob, blob) for blob in parts.layers), "bytes") as progress:
+        layers = [_read_blob(open_blob, blob, name, progress) for blob in parts.layers]
+    sizes = [
+        LayerSize(
+            title=title, digest=_name_digest(blob), diff_id=layer.diff_id, compressed_bytes=compressed_bytes,
+            unpacked_bytes=layer.unpacked_bytes, owners=(),
+        )
+        for title, blob, (layer, compressed_bytes) in zip(_name_layers(parts), parts.layers, layers, strict=True)
+    ]  # fmt: skip
+    inventory = _lay_over(name, sizes, [layer for layer, _ in layers])
+    return Measured(sizes=add_up(inventory), files=inventory.files)
+
+
+def _size_of(open_blob: OpenBlob, blob: str) -> int:
+    with closing(open_blob(blob)) as file:
+        return file.seek(0, 2)
+
+
+def _read_blob(open_blob: OpenBlob, blob: str, name: str, progress: Progress) -> tuple[LayerFiles, int]:
+    """The layer, and the size of its blob; 0 where it is not compressed, as in what `docker save` writes."""
+    with closing(open_blob(blob)) as file:
+        head = file.read(4)
+        size_bytes = file.seek(0, 2)
+        file.seek(0)
+        layer = read_layer(_Told(cast("Readable", file), progress), f"{name}: {blob}")
+    return layer, size_bytes if head.startswith(GZIP) or head == ZSTD else 0
+
+
+class _Told:
+    """Passes bytes on and tells how many."""
+
+    def __init__(self, source: Readable, progress: Progress) -> None:
+        self._source, self._progress = source, progress
+
+    def read(self, size_bytes: int, /) -> bytes:
+        chunk = self._source.read(size_bytes)
+        self._progress.advance(len(chunk))
+        return chunk
+
+
+def _name_digest(blob: str) -> str:
+    return f"sha256:{posixpath.basename(blob)}" if blob.startswith("blobs/sha256/") else ""
+
+
+def _name_layers(parts: ImageParts) -> list[str]:
+    """What its history says of each layer, where there is one entry a layer."""
+    history = parts.settings.history
+    if len(history) == len(parts.layers):
+        return [step.removeprefix(HISTORY_WORD)[:80] or f"layer {number}" for number, step in enumerate(history, 1)]
+    return [f"layer {number}" for number in range(1, len(parts.layers) + 1)]
+
+
+def _lay_over(name: str, sizes: Sequence[LayerSize], layers: Sequence[LayerFiles]) -> Inventory:
+    """What a container sees: whiteouts first, then the layer's own paths, layer by layer."""
+    files: dict[str, tuple[LayerFile, str]] = {}
+    links: dict[str, str] = {}
+    texts: dict[str, bytes] = {}
+    for size, layer in zip(sizes, layers, strict=True):
+        _take_away(files, links, texts, layer)
+        files |= {path: (file, size.title) for path, file in layer.files.items()}
+        links |= layer.symlinks
+        texts |= layer.texts
+    owners, versions = find_owners(files, texts, links)
+    return Inventory(
+        name=name,
+        digest="",
+        files={
+            path: FileSize(path, file.size_bytes, file.sha256, owners[path], title, find_kind(path))
+            for path, (file, title) in sorted(files.items())
+        },
+        versions=versions,
+        layers=tuple(sizes),
+        code={path: file.code for path, (file, _) in sorted(files.items()) if file.code},
+    )
+
+
+def _take_away(
+    files: dict[str, tuple[LayerFile, str]], links: dict[str, str], texts: dict[str, bytes], layer: LayerFiles
+) -> None:
+    """Paths that the layer removes, empties, or puts something else in the place of."""
+    gone = {*layer.removed, *layer.symlinks, *layer.hardlinks, *layer.files}
+    emptied = tuple(f"{folder}/" if folder else "" for folder in layer.emptied)
+    for known in (files, links, texts):
+        for path in [path for path in known if path.startswith(emptied) or _is_below(path, gone)]:
+            del known[path]
+
+
+def _is_below(path: str, gone: set[str]) -> bool:
+    while path:
+        if path in gone:
+            return True
+        path = path.rpartition("/")[0]
+    return False

@@ -1,0 +1,71 @@
+"""rockiln diff: two images, wherever they are → what grew, what came and what went."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rockiln.errors import UnavailableError, UsageError
+from rockiln.invocation import Invocation
+from rockiln.sizes.difference import Measured
+from rockiln.verbs.answer import Answer
+from rockiln.verbs.arguments import add_json
+from rockiln.verbs.show import select_one
+
+DOCKER, REGISTRY = "docker:", "registry:"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """OLD, NEW, --json."""
+    what = "a built target, a path (OCI layout, or an archive of an image), docker:IMAGE or registry:HOST/NAME:TAG"
+    parser.add_argument("old", metavar="OLD", help=what)
+    parser.add_argument("new", metavar="NEW", help="the same")
+    add_json(parser)
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """Measure both and compare."""
+    from rockiln.sizes.describe_difference import describe_difference
+    from rockiln.sizes.difference import compare
+
+    difference = compare(measure_image(args.old, invocation), measure_image(args.new, invocation))
+    return Answer(text=describe_difference(difference), value=difference)
+
+
+def measure_image(word: str, invocation: Invocation) -> Measured:
+    """What the image weighs that `word` names. A path holds a slash, or is the name of something that is here."""
+    if word.startswith(DOCKER):
+        return _measure_docker(word, invocation)
+    if word.startswith(REGISTRY):
+        from rockiln.sizes.of_registry import measure_published
+
+        return Measured(sizes=measure_published(word.removeprefix(REGISTRY)))
+    path = Path(word)
+    if "/" in word or path.exists():
+        from rockiln.sizes.of_image import measure_archive, measure_layout
+
+        if not path.exists():
+            raise UsageError(f"there is no {word}", hint="a published image is written as registry:HOST/NAME:TAG")
+        return (measure_layout if path.is_dir() else measure_archive)(path, invocation.console)
+    return _measure_target(word, invocation)
+
+
+def _measure_docker(word: str, invocation: Invocation) -> Measured:
+    from rockiln.engines.docker import DockerEngine
+    from rockiln.sizes.of_image import measure_stream
+
+    engine = DockerEngine(environ=invocation.environ, console=invocation.console)
+    if obstacle := engine.obstacle():
+        raise UnavailableError(f"docker: {obstacle}", hint="`docker save -o FILE IMAGE` elsewhere, then give FILE")
+    pieces = engine.export(word.removeprefix(DOCKER))
+    return measure_stream(pieces, word, invocation.folders.cache_path / "received", invocation.console)
+
+
+def _measure_target(word: str, invocation: Invocation) -> Measured:
+    from rockiln.sizes.stored import read_measured
+
+    target_id = select_one(word, invocation)
+    measured = read_measured(invocation.folders.target_path(target_id))
+    if measured is None:
+        raise UsageError(f"{target_id} is not built, or by an older rockiln", hint=f"rockiln build {target_id}")
+    return measured

@@ -1,0 +1,85 @@
+"""What differs between two images, and how it is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from built_folder import add_files, small_tree, write_built
+from rockiln.cli import main
+from rockiln.contents import Contents
+from rockiln.jsonable import dump
+from rockiln.sizes.describe_difference import describe_difference
+from rockiln.sizes.difference import Change, Measured, compare
+from rockiln.sizes.stored import read_measured
+
+
+def build(tmp_path: Path, name: str, more: dict[str, int]) -> Measured:
+    contents = Contents(tmp_path / "contents")
+    rootfs = add_files(small_tree(contents), "wheel:jax", more)
+    write_built(tmp_path / name, name, rootfs, contents)
+    measured = read_measured(tmp_path / name)
+    assert measured is not None
+    return measured
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Measured:
+    return build(tmp_path, "old", {"opt/venv/a.py": 100, "opt/venv/gone.py": 70, "opt/venv/same.py": 5})
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Measured:
+    return build(tmp_path, "new", {"opt/venv/a.py": 300, "opt/venv/new.py": 11, "opt/venv/same.py": 5})
+
+
+def test_image_does_not_differ_from_itself(old: Measured) -> None:
+    difference = compare(old, old)
+    assert (difference.packages, difference.archs, difference.kinds, difference.files) == ((), (), (), ())
+    assert (difference.old_layers, difference.new_layers) == ((), ())
+    assert len(difference.shared_layers) == len(old.sizes.layers)
+
+
+def test_packages_kinds_files_and_layers_that_differ(old: Measured, new: Measured) -> None:
+    difference = compare(old, new)
+    size = old.sizes.packages["wheel:jax"].size_bytes
+    assert difference.packages == (Change("wheel:jax", size, size + 141, "1.0", "1.0", "changed"),)
+    assert [change.name for change in difference.kinds] == ["python"]
+    assert difference.archs[0].name == "host"
+    assert difference.files == (
+        Change("opt/venv/a.py", 100, 300, what="changed"),
+        Change("opt/venv/new.py", 0, 11, what="added"),
+        Change("opt/venv/gone.py", 70, 0, what="removed"),
+    )
+    assert len(difference.old_layers) == len(difference.new_layers) == 1
+    assert difference.unpacked.growth == 141
+
+
+def test_published_image_tells_no_files(old: Measured, new: Measured) -> None:
+    difference = compare(Measured(sizes=old.sizes), new)
+    assert difference.files is None
+    assert "files: not told" in describe_difference(difference)
+
+
+def test_text_names_versions_and_the_largest_growths(tmp_path: Path, old: Measured) -> None:
+    many = build(tmp_path, "many", {f"opt/venv/{number}.py": 1000 + number for number in range(40)})
+    text = describe_difference(compare(old, many))
+    assert text.splitlines()[0] == "old → many"
+    assert "files: 40 added, 3 removed" in text
+    assert "  opt/venv/39.py is new" in text
+    assert "and 23 more with less growth" in text
+
+
+def test_path_that_is_not_there_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["diff", "missing/image", "missing/other"]) == 2
+    assert "registry:HOST/NAME:TAG" in capsys.readouterr().err
+
+
+def test_json_holds_every_change(old: Measured, new: Measured) -> None:
+    value = json.loads(dump(compare(old, new)))
+    assert len(value["files"]) == 3
