@@ -26,6 +26,8 @@ CELLS = [
 DISTRIBUTIONS = sorted(
     path.parent for path in (*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("compat/pyproject.toml"))
 )
+KERNELS = ROOT / "plugins" / "rockiln-kernels"
+PACK_ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1200", "gfx1201")
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
 nox.options.sessions = ["lint", "types", "tests"]
@@ -122,10 +124,29 @@ def facts(session: nox.Session) -> None:
 
 
 @nox.session
+def kernels(session: nox.Session) -> None:
+    """rockiln-kernels: types, and its tests; each op on each arch in gfxemu, with one dtype that the commit picks."""
+    session.install("--quiet", "-e", f"{KERNELS}[build,test]", "-e", "./tests/gfxemu", "mypy>=1.14")
+    session.chdir(KERNELS)
+    session.run("mypy")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("arch", PACK_ARCHS, ids=PACK_ARCHS)
+def packs(session: nox.Session, arch: str) -> None:
+    """Compile every kernel for one arch: build/packs/ARCH/pack, and a project around it that `wheels` makes a wheel of."""
+    session.install("--quiet", "-e", f"{KERNELS}[build]")
+    folder = ROOT / "build" / "packs" / arch
+    places = ("--output", str(folder / "pack"), "--project", str(folder / "project"))
+    session.run("rockiln-kernels", "build-pack", "--arch", arch, *places, *session.posargs)
+
+
+@nox.session
 def wheels(session: nox.Session) -> None:
-    """Build the wheel of rockiln and of each own distribution into dist/, reproducibly."""
+    """Build the wheel of rockiln, of each own distribution and of each pack that is there into dist/, reproducibly."""
     session.install("--quiet", "build", "hatchling")
-    for folder in (ROOT, *DISTRIBUTIONS):
+    for folder in (ROOT, *DISTRIBUTIONS, *sorted(ROOT.glob("build/packs/*/project"))):
         session.run(
             "python", "-m", "build", "--wheel", "--outdir", "dist", str(folder), env={"SOURCE_DATE_EPOCH": "315532800"}
         )
@@ -140,10 +161,10 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def bench_slim(session: nox.Session) -> None:
-    """Published ROCm libraries slimmed: bytes against what was promised; with --speed first, seconds and memory."""
+    """Published ROCm libraries slimmed: bytes as promised; first --row: Debian's ROCm JAX row; --speed: seconds."""
     install_rockiln(session, "test")
-    program = "slim_speed.py" if session.posargs[:1] == ["--speed"] else "slim_real.py"
-    session.run("python", f"tests/bench/{program}", *(word for word in session.posargs if word != "--speed"))
+    program = {"--speed": "slim_speed", "--row": "slim_row"}.get("".join(session.posargs[:1]), "slim_real")
+    session.run("python", f"tests/bench/{program}.py", *session.posargs[program != "slim_real" :])
 
 
 @nox.session

@@ -21,9 +21,9 @@ NO_DEVICE = 100
 HIP = "libamdhip64-7"
 ROOT_LIBRARIES = (
     "libhipblas3", "libhipblaslt1", "libhipsparselt0", "libmiopen1", "librccl1", "librocblas5", "librocrand1",
-    "librocsolver0",
+    "librocsolver0", "librocsparse1",
 )  # fmt: skip
-"""Debian's ROCm libraries with device code, and what bitsandbytes wants; librocsparse1 comes along."""
+"""Debian's ROCm libraries with device code, and what bitsandbytes wants."""
 _LEFT_OUT = frozenset({"libclang-common-22-dev", "libmiopen-tests-data"})
 PROBE_C = r"""
 #define _GNU_SOURCE

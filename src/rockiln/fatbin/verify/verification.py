@@ -14,6 +14,11 @@ from rockiln.fatbin.entry_ids import serves
 from rockiln.fatbin.verify.objects import Objects, find_kernels, is_equal
 
 _MAX_FAULTS = 20
+UNREADABLE = (
+    ELFError, ConstructError, ValueError, LookupError, struct.error, OverflowError, AssertionError, AttributeError,
+    TypeError,
+)  # fmt: skip
+"""What pyelftools raises for damaged files: it asserts, and takes one kind of section for another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +48,7 @@ def collect_faults(find: Callable[[Counts], Iterator[str]]) -> Verification:
             faults.append(fault)
             if len(faults) >= _MAX_FAULTS:
                 break
-    except (ELFError, ConstructError, ValueError, KeyError, IndexError, struct.error, OverflowError) as fault:
+    except UNREADABLE as fault:
         faults.append(f"the file cannot be read: {fault!r}")
     return Verification(
         faults=tuple(faults), wrappers=counts.wrappers, kept_objects=counts.kept_objects,
