@@ -28,6 +28,7 @@ DISTRIBUTIONS = sorted(
 )
 KERNELS = ROOT / "plugins" / "rockiln-kernels"
 PACK_ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1200", "gfx1201")
+NIGHTLY_FUZZING = ("--runs", "parsers=1000000", "--runs", "verifier=30000", "--runs", "rewrites=20000")
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
 nox.options.sessions = ["lint", "types", "tests"]
@@ -78,8 +79,9 @@ def integration(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """The tests that CI leaves out: Debian's ROCm row from moving suites (2 GB of packages, 20 GB of disk)."""
-    install_rockiln(session, "test")
+    """The tests that CI leaves out (Debian's ROCm from moving suites, published libraries), and long fuzzing."""
+    install_rockiln(session, "test", "fuzz")
+    session.run("python", "tests/fuzz/fuzz_slim.py", *NIGHTLY_FUZZING)
     session.run("pytest", *(session.posargs or ("tests/integration",)), env={"ROCKILN_NIGHTLY": "1"})
 
 
@@ -135,7 +137,7 @@ def kernels(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("arch", PACK_ARCHS, ids=PACK_ARCHS)
 def packs(session: nox.Session, arch: str) -> None:
-    """Compile every kernel for one arch: build/packs/ARCH/pack, and a project around it that `wheels` makes a wheel of."""
+    """Compile every kernel for one arch: build/packs/ARCH/pack, and around it a project that `wheels` builds."""
     session.install("--quiet", "-e", f"{KERNELS}[build]")
     folder = ROOT / "build" / "packs" / arch
     places = ("--output", str(folder / "pack"), "--project", str(folder / "project"))
