@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hipcompat.answer import Answer
-from hipcompat.verbs import facts, flags
+from hipcompat.verbs import facts, flags, scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,5 +31,6 @@ def _verb(name: str, help_text: str, module: object) -> Verb:
 
 VERBS = (
     _verb("facts", "say what HIP calls a name of CUDA, by which source, and since when", facts),
+    _verb("scan", "find what breaks on ROCm in CUDA code, Python and build files", scan),
     _verb("flags", "turn nvcc's arguments into clang's, and say what was dropped and why", flags),
 )

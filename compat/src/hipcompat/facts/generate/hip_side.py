@@ -11,6 +11,7 @@ from hipcompat.facts.generate.c_names import find_identifiers, strip_comments
 _HEADER = re.compile(r"^usr/include/(.+)$")
 _PXD_COMMENT = re.compile(r"#[^\n]*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]$")
 _CUB_CLASS = re.compile(r"\b(?:struct|class)\s+([A-Z]\w*)")
 _CUB_MEMBER = re.compile(r"\bstatic\s+(?:inline\s+)?hipError_t\s+(\w+)\s*\(")
 
@@ -40,6 +41,7 @@ def read_hip_side(headers: Iterable[tuple[str, str]], pxd: Iterable[tuple[str, s
             if match[1].startswith("hipcub/"):
                 cub |= find_cub_names(text, "hipcub", _CUB_MEMBER)
                 cub |= {f"hipcub::{word}" for word in find_identifiers(text)}  # some are `using` declarations
+    identifiers |= {f"make_{name}" for name in identifiers if _VECTOR.match(name)}  # pasted: make_##type
     known_7_0 = {word for _, text in pxd for word in _WORD.findall(_PXD_COMMENT.sub("", text))}
     return HipSide(
         in_7_2=frozenset(identifiers), in_7_0=frozenset(known_7_0), headers=frozenset(paths), cub=frozenset(cub)

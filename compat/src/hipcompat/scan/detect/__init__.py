@@ -1,0 +1,1 @@
+"""One kind of file a module: its text → hits of rules."""

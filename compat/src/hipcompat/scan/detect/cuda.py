@@ -1,0 +1,86 @@
+"""Unit → hits in C, C++ and CUDA: names first, then what stands in patterns; and how often translation renames."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from hipcompat.scan.detect import patterns, surroundings
+from hipcompat.scan.detect.includes import find_include_hits
+from hipcompat.scan.detect.names import Meaning, find_meaning
+from hipcompat.scan.detect.unit import Unit, defines_itself
+from hipcompat.scan.rule import Hit, Hits
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}", re.ASCII)
+_MEMBER = re.compile(r"(?:\.|->)\s*$")
+_CALL = re.compile(r"\s*[(<]")
+
+Answer = Callable[[Unit, int, int], Iterator[Hit]]
+
+ANSWERS: dict[str, Answer] = {
+    "mask": surroundings.judge_mask, "asm": surroundings.judge_asm, "warpsize": surroundings.judge_warpsize,
+    "last-error": surroundings.judge_last_error, "function-attribute": surroundings.judge_shared_memory,
+    "texture-fetch": surroundings.judge_texture_fetch,
+}  # fmt: skip
+_ONCE_PER_NAME = frozenset(("nvml", "cudnn", "nvtx", "library-missing", "api-too-new", "fp8-flavour", "bf16-type"))
+_MISSING = frozenset(("api-missing", "device-function", "nvml", "cudnn", "nvtx", "library-missing", "api-too-new"))
+_CAPTURING = frozenset(("capture", "capture-refused"))
+
+
+def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
+    """Hits in the order of the text, and the renamed names with their counts."""
+    renamed: Counter[str] = Counter()
+    hits = [*find_include_hits(unit, renamed), *_find_names(unit, renamed), *patterns.find_pattern_hits(unit, renamed)]
+    return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule))), renamed
+
+
+def _find_names(unit: Unit, renamed: Counter[str]) -> Hits:
+    once: set[tuple[str, str]] = set()
+    own: dict[str, bool] = {}
+    captures: list[Hit] = []
+    is_capturing = False
+    for match in _IDENTIFIER.finditer(unit.text):
+        meaning = find_meaning(match.group())
+        if meaning is None:
+            continue
+        name = match.group()
+        if meaning.hip:
+            renamed[name] += 1
+        question = meaning.question
+        if question in _CAPTURING:
+            is_capturing = is_capturing or question == "capture"
+            if question == "capture-refused":
+                captures.append(Hit(rule="capture-call", start=match.start(), end=match.end(), detail=name))
+        elif question in ANSWERS:
+            yield from ANSWERS[question](unit, match.start(), match.end())
+        elif question and _stands(unit, meaning, match, own) and not _is_repeated(question, name, once):
+            yield Hit(rule=question, start=match.start(), end=match.end(), detail=name)
+    if is_capturing:
+        yield from captures
+
+
+def _is_repeated(question: str, name: str, once: set[tuple[str, str]]) -> bool:
+    if question not in _ONCE_PER_NAME:
+        return False
+    key = (question, name)
+    if key in once:
+        return True
+    once.add(key)
+    return False
+
+
+def _stands(unit: Unit, meaning: Meaning, match: re.Match[str], own: dict[str, bool]) -> bool:
+    """A name that is missing counts where it is CUDA's own: no member, not defined here, and called if a function."""
+    if meaning.question not in _MISSING:
+        return True
+    text = unit.text
+    if _MEMBER.search(text, max(0, match.start() - 4), match.start()):
+        return False
+    fact = meaning.fact
+    if fact and fact.kind == "function" and not _CALL.match(text, match.end()):
+        return False
+    name = match.group()
+    if name not in own:
+        own[name] = defines_itself(unit, name)
+    return not own[name]

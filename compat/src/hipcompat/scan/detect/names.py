@@ -1,0 +1,87 @@
+"""A name in C++ → what the facts and the rules say of it, whatever stands around it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from hipcompat.facts import Fact, read_facts
+
+Sort = Literal["translate", "rule"]
+
+_TEXTURE = re.compile(r"tex(?:1D|2D|3D|Cubemap)\w*$|surf(?:1D|2D|3D|Cubemap)\w*(?:read|write)$")
+_TEXTURE_OBJECTS = re.compile(
+    r"cudaCreate(?:Texture|Surface)Object$|cudaBindTexture\w*$|cu(?:Tex|Surf)ObjectCreate$|cuTexRef\w+$"
+)
+_LIBRARY = re.compile(
+    r"(?:npp[a-z]*[A-Z]|nppi|nvjpeg[A-Z]|cuFile[A-Z]|optix[A-Z]|nvJitLink[A-Z]|NvSci[A-Z]|NvMedia|cutensor[A-Z])\w+$"
+)
+_CAPTURE = frozenset(("cudaEventQuery", "cudaStreamAddCallback", "cudaDeviceSetCacheConfig", "cudaFuncSetCacheConfig",
+                      "cudaMemPoolCreate", "cudaMemPoolDestroy", "cudaMemPoolTrimTo"))  # fmt: skip
+_MASKED = re.compile(r"__(?:shfl(?:_up|_down|_xor)?|ballot|any|all|match_any|match_all|reduce_\w+)_sync$|__syncwarp$")
+_FP8 = re.compile(r"__nv_fp8(?:x[24])?_e[45]m[32]$|__NV_E[45]M[32]$")
+_EPILOGUE = re.compile(r"CUBLASLT_EPILOGUE_(?:\w*AUX\w*|D\w+|BGRAD\w+)$")
+_OTHER = {
+    "__AMDGCN_WAVEFRONT_SIZE": "wavefront-macro", "__AMDGCN_WAVEFRONT_SIZE__": "wavefront-macro",
+    "__GFX9__": "wavefront-macro", "hip_bfloat16": "bf16-type", "nvcuda": "wmma", "asm": "asm", "__asm__": "asm",
+    "__asm": "asm", "__CUDA_ARCH__": "cuda-arch-guard", "__CUDACC__": "cudacc-guard", "__NVCC__": "cudacc-guard",
+    "HIP_MEMSET_NODE_PARAMS": "hip7-removed",
+    "warpSize": "warpsize", "cudaGetLastError": "last-error", "cudaStreamBeginCapture": "capture",
+    "cudaFuncSetAttribute": "function-attribute", "cudaFilterModeLinear": "texture-linear",
+}  # fmt: skip
+"""Names with a rule of their own, or a question that the surroundings answer."""
+_LATE = (7, 1)
+_NOT_ITS_OWN = frozenset(("cuda", "cub", "half", "half2"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a name is. `question` is a rule's id, or a key that detect.cuda answers by looking around."""
+
+    question: str = ""
+    hip: str = ""
+    """What translation writes instead; empty where the name stays."""
+    fact: Fact | None = None
+
+
+_NOTHING = Meaning()
+
+
+@functools.lru_cache(maxsize=200_000)
+def find_meaning(name: str) -> Meaning | None:
+    """None for the names that mean nothing here, which are nearly all."""
+    fact = read_facts().get(name) if name not in _NOT_ITS_OWN else None
+    question = _OTHER.get(name) or _match_patterns(name)
+    hip = fact.hip if fact and fact.is_mapped and fact.hip != name else ""
+    if not question and fact is not None:
+        question = _question_of(fact)
+    return Meaning(question=question, hip=hip, fact=fact) if question or hip else None
+
+
+def _match_patterns(name: str) -> str:
+    if name[0] not in "_tsncoNC":
+        return ""
+    for pattern, question in _PATTERNS:
+        if pattern.match(name):
+            return question
+    return "capture-refused" if name in _CAPTURE else ""
+
+
+_PATTERNS = (
+    (_MASKED, "mask"), (_TEXTURE, "texture-fetch"), (_TEXTURE_OBJECTS, "texture-object"), (_LIBRARY, "library-missing"),
+    (_FP8, "fp8-flavour"), (_EPILOGUE, "lt-epilogue"),
+)  # fmt: skip
+_MISSING = {
+    "device": "device-function", "nvml": "nvml", "dnn": "cudnn", "nvtx": "nvtx", "cub": "", "include": "", "thrust": "",
+    "libcu++": "", "nvjpeg": "library-missing",
+}  # fmt: skip
+
+
+def _question_of(fact: Fact) -> str:
+    if fact.api == "nvtx":
+        return "nvtx"
+    if not fact.is_mapped:
+        return _MISSING.get(fact.api, "api-missing")
+    return "api-too-new" if fact.in_7_0 is False else ""

@@ -1,0 +1,137 @@
+"""Unit → hits of what is written in more than one word: namespaces, launches, lanes, ballots, capabilities."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from hipcompat.facts import read_facts
+from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.regions import is_inside
+from hipcompat.scan.rule import Hit, Hits
+
+_LAUNCH = re.compile(r"<<<")
+_CUB = re.compile(r"cub\s*::\s*([A-Z]\w*)(?:\s*<[^<>;{}()]*>)?(?:\s*::\s*([A-Z]\w*)\s*[(<])?")
+_LIBCUXX = re.compile(
+    r"cuda\s*::\s*(std|barrier|pipeline|pipeline_\w+|make_pipeline|atomic|atomic_ref|memcpy_async"
+    r"|aligned_size_t|thread_scope\w*|associate_access_property|annotated_ptr|ptx|latch|counting_semaphore|device|maximum"
+    r"|minimum|proclaim_return_type|experimental)\b"
+)
+_GROUPS = re.compile(r"(?<=c)(?:ooperative_groups|g)\s*::\s*(\w+)\b")
+_GROUP_ALGORITHMS = frozenset((
+    "reduce", "inclusive_scan", "exclusive_scan", "inclusive_scan_update", "exclusive_scan_update",
+    "memcpy_async", "wait",
+    "wait_prior", "reduce_update_async", "reduce_store_async", "plus", "less", "greater", "bit_and", "bit_or",
+    "bit_xor",
+))  # fmt: skip
+_GROUP_FEATURES = frozenset((
+    "this_cluster", "cluster_group", "labeled_partition", "invoke_one", "invoke_one_broadcast", "experimental",
+    "block_tile_memory",
+))  # fmt: skip
+_LANES = re.compile(r"[&%/>](?:(?<=&)\s*(?:31|0[xX]1[fF])|(?<=[%/])\s*32|(?<=>)>\s*5)[uU]?\b(?![\w.'])")
+_LANE_WORDS = re.compile(r"lane|warp|threadIdx|\btid\b|\btx\b|thread_?[iI]d|thread_rank|linear_?tid", re.IGNORECASE)
+_WARP_CONSTANT = re.compile(
+    r"[wW](?:arp|ARP)_?(?:[sS]ize|SIZE|[tT]hreads|THREADS)\w*\s*(?:=|\{|\(|[ \t])\s*\(?32u?\b(?![\w.'])"
+)
+_BALLOT = re.compile(
+    r"\b(?:unsigned(?:\s+int)?|int|uint32_t|uint|u32|auto\s+const\s+uint32_t)\s+\w+\s*=\s*(__ballot(?:_sync)?|__activemask)\s*\("
+    r"|\b(__popc|__ffs|__clz|__brev)\s*\(\s*(?:__ballot(?:_sync)?|__activemask)\s*\("
+)
+_CAPABILITY = re.compile(r"[.>]\s*(major)\s*(?:[<>]=?|==|!=|\*)")
+_CAPABILITY_NAME = re.compile(r"compute_?[cC]apability\w*\s*[<>]=?")
+_MAX_LIST = re.compile(r"m(?:ax|in)\s*\(\s*\{")
+_DEVICE_CALLS = re.compile(
+    r"cuda(?:(?:DeviceSynchronize|StreamCreateWithFlags|StreamDestroy|LaunchDevice\w*|GetParameterBuffer\w*)\s*\("
+    r"|Stream(?:FireAndForget|TailLaunch|GraphTailLaunch|GraphFireAndForget)\b)"
+)
+_NO_NAME_BEFORE = frozenset(" \t\n(,<;{}!&*=[>+-|?")
+
+
+def find_pattern_hits(unit: Unit, renamed: Counter[str]) -> Hits:
+    """All of them; `renamed` counts the names of CUB that translation renames."""
+    text = unit.text
+    yield from _find_launches(unit)
+    if "cub" in text:
+        yield from _find_cub(text, renamed)
+    if "cuda" in text:
+        yield from (hit for hit in _simple(_LIBCUXX, "libcu++", text) if _begins_name(text, hit.start))
+        yield from _find_device_calls(unit)
+    if "::" in text and ("cg" in text or "cooperative_groups" in text):
+        yield from _find_groups(text)
+    if unit.bodies or "32" in text:
+        yield from _find_lanes(text)
+        yield from _simple(_WARP_CONSTANT, "warp-32", text)
+    if "__ballot" in text or "__activemask" in text:
+        yield from _simple(_BALLOT, "ballot-32", text)
+    if "major" in text or "apability" in text:
+        yield from _simple(_CAPABILITY, "capability-check", text)
+        yield from _simple(_CAPABILITY_NAME, "capability-check", text)
+    if unit.bodies:
+        yield from _find_lists(unit)
+
+
+def _simple(pattern: re.Pattern[str], rule: str, text: str) -> Hits:
+    for match in pattern.finditer(text):
+        detail = next((group for group in match.groups() if group), match.group().strip()) if match.re.groups else ""
+        yield Hit(rule=rule, start=match.start(), end=match.end(), detail=detail or match.group().strip())
+
+
+def _begins_name(text: str, offset: int) -> bool:
+    """No at::, no hip before it; a bare :: may be."""
+    if text[max(0, offset - 2) : offset] == "::":
+        offset -= 2
+    return offset == 0 or text[offset - 1] in _NO_NAME_BEFORE
+
+
+def _find_lists(unit: Unit) -> Hits:
+    for match in _MAX_LIST.finditer(unit.text):
+        if unit.text.endswith("::", 0, match.start()) and is_inside(unit.bodies, match.start()):
+            yield Hit(rule="device-max", start=match.start(), end=match.end(), detail=match.group()[:3])
+
+
+def _find_launches(unit: Unit) -> Hits:
+    if not unit.bodies:
+        return
+    for match in _LAUNCH.finditer(unit.text):
+        if is_inside(unit.bodies, match.start()):
+            yield Hit(rule="dynamic-parallelism", start=match.start(), end=match.end(), detail="<<<")
+
+
+def _find_device_calls(unit: Unit) -> Hits:
+    if not unit.bodies:
+        return
+    for match in _DEVICE_CALLS.finditer(unit.text):
+        if is_inside(unit.bodies, match.start()):
+            yield Hit(
+                rule="dynamic-parallelism", start=match.start(), end=match.end(), detail=match.group().rstrip(" (")
+            )
+
+
+def _find_cub(text: str, renamed: Counter[str]) -> Hits:
+    facts = read_facts()
+    for match in _CUB.finditer(text):
+        if not _begins_name(text, match.start()):
+            continue
+        name = f"cub::{match[1]}"
+        member = f"{name}::{match[2]}" if match[2] else name
+        fact = facts.get(member) or facts.get(name)
+        if fact and not fact.is_mapped:
+            yield Hit(rule="cub-missing", start=match.start(), end=match.end(), detail=fact.name)
+        else:
+            renamed[name] += 1
+
+
+def _find_groups(text: str) -> Hits:
+    for match in _GROUPS.finditer(text):
+        if match[1] in _GROUP_ALGORITHMS:
+            yield Hit(rule="cg-algorithm", start=match.start(), end=match.end(), detail=match[1])
+        elif match[1] in _GROUP_FEATURES:
+            yield Hit(rule="cg-feature", start=match.start(), end=match.end(), detail=match[1])
+
+
+def _find_lanes(text: str) -> Hits:
+    for match in _LANES.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.end())
+        if _LANE_WORDS.search(text, start, end if end >= 0 else len(text)):
+            yield Hit(rule="warp-32", start=match.start(), end=match.end(), detail=match.group().strip())

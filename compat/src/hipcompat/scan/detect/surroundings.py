@@ -1,0 +1,105 @@
+"""A name and what stands around it → hits: masks, asm, warpSize, ignored errors, shared memory."""
+
+from __future__ import annotations
+
+import re
+
+from hipcompat.scan.detect.ptx import find_opcodes
+from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.regions import is_inside, split_arguments
+from hipcompat.scan.rule import Hit, Hits
+
+_FULL_32 = re.compile(r"(?:0[xX][fF]{8}|~\s*0|-\s*1|4294967295|UINT_MAX|UINT32_MAX|0[xX]ffff'ffff)[uU]?[lL]?$")
+_FULL_64 = re.compile(r"(?:0[xX][fF]{16}|~\s*0[uU]?[lL]{1,2}|~\s*0[lL]{1,2}[uU]|ULLONG_MAX|UINT64_MAX)[uUlL]*$")
+_CAST = re.compile(r"^\(\s*[\w\s:]+\)\s*|^(?:unsigned|uint32_t|unsigned\s+int|static_cast<[^<>]*>)\s*\(|^\(")
+_ACTIVE = re.compile(r"__activemask\s*\(\s*\)$|__ballot\w*\s*\(")
+_OPENING = re.compile(r"\s*(?:volatile|__volatile__|goto|inline)?\s*(?:volatile|__volatile__|goto|inline)?\s*\(")
+_CALL = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?\(")
+_STATEMENT_BEFORE = re.compile(r"(?:^|[;{}])\s*(?:\(\s*void\s*\)\s*)?$")
+_NUMBER = re.compile(r"^\(?\s*(\d+)\s*(?:\*\s*(\d+))?\s*\)?$")
+_WARPSIZE_CONSTANT = (
+    re.compile(r"\b(?:constexpr|enum)\b[^;{}()]*=[^;{}()]*$"),
+    re.compile(r"\b(?:__shared__|float|double|int|unsigned|half|bool|char|T|scalar_t)\b[^;{}()=]*\[[^;{}\]]*$"),
+    re.compile(r"\b[A-Z]\w*\s*<[^;{}()<>]*$"),
+    re.compile(r"\bcase\s[^:;{}]*$|\bstatic_assert\s*\([^;{}]*$"),
+)
+_LONGEST_MACRO = 200
+_LDS_BYTES = 65_536
+
+
+def judge_mask(unit: Unit, start: int, end: int) -> Hits:
+    """The mask of a _sync call: full and written out, or a value."""
+    opening = _CALL.match(unit.text, end)
+    if opening is None:
+        return
+    arguments = split_arguments(unit.text, opening.end() - 1)
+    name = unit.text[start:end]
+    if not arguments or (name == "__syncwarp" and not unit.text[slice(*arguments[0])].strip()):
+        return
+    mask = _resolve(unit.text[slice(*arguments[0])], unit.macros)
+    if _FULL_64.search(mask) or _ACTIVE.match(mask):
+        return
+    rule = "mask-literal" if _FULL_32.match(mask) else "mask-value"
+    yield Hit(rule=rule, start=start, end=end, detail=name)
+
+
+def _resolve(text: str, macros: dict[str, str]) -> str:
+    """A macro or constant of this file → what it stands for, without casts and parentheses."""
+    for _ in range(4):
+        text = text.strip()
+        stripped = _CAST.sub("", text).rstrip(" )") if not _ACTIVE.search(text) else text
+        text = macros.get(stripped, stripped)
+    return text
+
+
+def judge_asm(unit: Unit, start: int, end: int) -> Hits:
+    """asm with PTX in it."""
+    opening = _OPENING.match(unit.text, end)
+    if opening is None:
+        return
+    arguments = split_arguments(unit.text, opening.end() - 1)
+    if not arguments:
+        return
+    opcodes = find_opcodes(unit.code.literals_between(arguments[0][0], arguments[-1][1]))
+    is_macro = not unit.code.literals_between(*arguments[0]) and is_inside(unit.bodies, start)
+    if opcodes or is_macro:
+        yield Hit(rule="inline-ptx", start=start, end=end, detail=", ".join(opcodes) or "a macro")
+
+
+def judge_warpsize(unit: Unit, start: int, end: int) -> Hits:
+    """warpSize where the language wants a constant."""
+    before = unit.text[max(0, start - _LONGEST_MACRO) : start]
+    if any(pattern.search(before) for pattern in _WARPSIZE_CONSTANT) and not _is_index(before):
+        yield Hit(rule="warpsize-constant", start=start, end=end, detail="warpSize")
+
+
+def _is_index(before: str) -> bool:
+    """x[i / warpSize] with x declared elsewhere, or an assignment: no constant is wanted."""
+    statement = re.split(r"[;{}]", before)[-1]
+    return "=" in statement and "constexpr" not in statement and "enum" not in statement and "[" not in statement
+
+
+def judge_last_error(unit: Unit, start: int, end: int) -> Hits:
+    """cudaGetLastError(); as a statement of its own."""
+    if _STATEMENT_BEFORE.search(unit.text, max(0, start - 40), start) and re.match(
+        r"\s*\(\s*\)\s*;", unit.text[end : end + 20]
+    ):
+        yield Hit(rule="sticky-error", start=start, end=end, detail="cudaGetLastError")
+
+
+def judge_shared_memory(unit: Unit, start: int, end: int) -> Hits:
+    """cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, number over 64 KB)."""
+    opening = _CALL.match(unit.text, end)
+    arguments = split_arguments(unit.text, opening.end() - 1) if opening else ()
+    if len(arguments) != 3 or "MaxDynamicSharedMemorySize" not in unit.text[slice(*arguments[1])]:
+        return
+    value = unit.text[slice(*arguments[2])].strip()
+    number = _NUMBER.match(unit.macros.get(value, value))
+    if number and len(number[1]) < 12 and int(number[1]) * int((number[2] or "1")[:12]) > _LDS_BYTES:
+        yield Hit(rule="shared-memory", start=start, end=end, detail=number[0].strip())
+
+
+def judge_texture_fetch(unit: Unit, start: int, end: int) -> Hits:
+    """tex2D( or tex2D<float>( in device code."""
+    if _CALL.match(unit.text, end) and is_inside(unit.bodies, start):
+        yield Hit(rule="texture-fetch", start=start, end=end, detail=unit.text[start:end])

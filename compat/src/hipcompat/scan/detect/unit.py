@@ -1,0 +1,79 @@
+"""Text of a C, C++ or CUDA file → Unit: its code, what it includes and defines, and where its device code is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hipcompat.scan.conditions import drop_dead_code
+from hipcompat.scan.lexer import Code, lex
+from hipcompat.scan.regions import begins_line, find_device_bodies, split_arguments
+
+_INCLUDE = re.compile(r'#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]')
+_DEFINE = re.compile(r"#[ \t]*define[ \t]+([A-Za-z_]\w*)(?:[ \t]+([^\n]*))?$", re.MULTILINE)
+_BEFORE_A_CALL = frozenset(("return", "else", "throw", "case", "delete", "do"))
+_WORD_BEFORE = re.compile(r"(\w+|[*&>])[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Include:
+    """One #include that is compiled."""
+
+    name: str
+    is_quoted: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A file as HIP's compiler would see it. `unknown` are stretches under macros that nobody here defines."""
+
+    code: Code
+    unknown: tuple[tuple[int, int], ...]
+    bodies: tuple[tuple[int, int], ...]
+    includes: tuple[Include, ...]
+    macros: dict[str, str]
+    """Macros without parameters, and their text."""
+
+    @property
+    def text(self) -> str:
+        """What is compiled; comments and literals are blank."""
+        return self.code.code
+
+
+def make_unit(raw: str) -> Unit:
+    """Read a file without its includes."""
+    seen = drop_dead_code(lex(raw))
+    code = seen.code
+    includes = tuple(
+        Include(name=match[2], is_quoted=match[1] == '"', start=match.start(2), end=match.end(2))
+        for match in _INCLUDE.finditer(code.text)
+        if code.code[match.start()] == "#" and begins_line(code.code, match.start())
+    )
+    macros = {match[1]: (match[2] or "").strip() for match in _DEFINE.finditer(code.code)}
+    return Unit(code=code, unknown=seen.unknown, bodies=find_device_bodies(code.code), includes=includes, macros=macros)
+
+
+def defines_itself(unit: Unit, name: str) -> bool:
+    """The file has a function or macro of this name: a type before it, and a body or a macro's text after it."""
+    if name in unit.macros:
+        return True
+    text = unit.text
+    at = text.find(f"{name}")
+    while at >= 0:
+        opening = at + len(name)
+        if text[opening : opening + 1] == "(" and _is_declared(text, at, opening):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_declared(text: str, start: int, opening: int) -> bool:
+    before = _WORD_BEFORE.search(text, max(0, start - 80), start)
+    if before is None or before[1] in _BEFORE_A_CALL:
+        return False
+    if before[1] == "define":
+        return True
+    arguments = split_arguments(text, opening)
+    return bool(arguments) and text[arguments[-1][1] + 1 : arguments[-1][1] + 80].lstrip()[:1] == "{"

@@ -1,0 +1,82 @@
+"""Code → what stands where: bodies of device functions, the arguments of a call, templates' arguments."""
+
+from __future__ import annotations
+
+import bisect
+import re
+
+_DEVICE = re.compile(r"__(?:global|device)__\b")
+_BODY = re.compile(r"[;{]")
+_BRACES = re.compile(r"[{}]")
+_NESTING = re.compile(r"[()\[\]{},]")
+LONGEST_CALL = 20_000
+"""Characters after which an unclosed parenthesis is given up."""
+
+
+def find_device_bodies(code: str) -> tuple[tuple[int, int], ...]:
+    """Start and end of the bodies of __global__ and __device__ functions and lambdas, sorted, not nested."""
+    bodies: list[tuple[int, int]] = []
+    for match in _DEVICE.finditer(code):
+        if (bodies and match.start() < bodies[-1][1]) or is_directive(code, match.start()):
+            continue
+        opening = _BODY.search(code, match.end())
+        if opening and opening.group() == "{":
+            bodies.append((opening.start(), find_closing(code, opening.start())))
+    return tuple(bodies)
+
+
+def begins_line(code: str, offset: int) -> bool:
+    """Nothing but blanks stands before it on its line."""
+    return not code[code.rfind("\n", 0, offset) + 1 : offset].strip()
+
+
+def is_directive(code: str, offset: int) -> bool:
+    """The line is the preprocessor's."""
+    start = code.rfind("\n", 0, offset) + 1
+    return code[start : start + 40].lstrip().startswith("#")
+
+
+def find_closing(code: str, opening: int) -> int:
+    """The offset after the brace that closes the one at `opening`; the end of the text where none does."""
+    depth = 0
+    for match in _BRACES.finditer(code, opening):
+        depth += 1 if match.group() == "{" else -1
+        if not depth:
+            return match.end()
+    return len(code)
+
+
+def merge_ranges(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Sorted, and without overlaps."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def is_inside(ranges: tuple[tuple[int, int], ...], offset: int) -> bool:
+    """`ranges` are sorted and do not overlap."""
+    at = bisect.bisect_right(ranges, (offset, len(ranges) and ranges[-1][1] + 1)) - 1
+    return at >= 0 and ranges[at][0] <= offset < ranges[at][1]
+
+
+def split_arguments(code: str, opening: int) -> tuple[tuple[int, int], ...]:
+    """Start and end of each argument of the call whose parenthesis is at `opening`; empty where it does not close."""
+    found = []
+    depth, start = 0, opening + 1
+    for match in _NESTING.finditer(code, opening, opening + LONGEST_CALL):
+        sign = match.group()
+        if sign in "([{":
+            depth += 1
+        elif sign == ",":
+            if depth == 1:
+                found.append((start, match.start()))
+                start = match.end()
+        else:
+            depth -= 1
+            if not depth:
+                return (*found, (start, match.start()))
+    return ()

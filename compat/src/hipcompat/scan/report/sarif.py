@@ -1,0 +1,78 @@
+"""Report → SARIF 2.1.0, as code scanning services read it.
+
+Format: OASIS, Static Analysis Results Interchange Format 2.1.0, sections 3.13 (log), 3.14 (run), 3.27 (result).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.parse import quote
+
+import hipcompat
+from hipcompat.scan.finding import Finding, Report
+from hipcompat.scan.rule import Rule
+from hipcompat.scan.rules import RULES
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def format_sarif(report: Report) -> str:
+    """One run; the rules that found something, and the results in order."""
+    used = sorted({finding.rule for finding in report.findings})
+    places = {rule: index for index, rule in enumerate(used)}
+    log = {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {
+                    "name": "hipcompat", "version": hipcompat.__version__, "semanticVersion": hipcompat.__version__,
+                    "rules": [_describe_rule(RULES[rule]) for rule in used],
+                }},
+                "columnKind": "unicodeCodePoints",
+                "results": [_describe_result(finding, places[finding.rule]) for finding in report.findings],
+                "invocations": [{
+                    "executionSuccessful": True,
+                    "toolExecutionNotifications": [
+                        {"level": "note", "message": {"text": f"{_clean(skipped.path)}: not read ({skipped.reason})"}}
+                        for skipped in report.skipped
+                    ],
+                }],
+            }
+        ],
+    }  # fmt: skip
+    return json.dumps(log, indent=2)
+
+
+def _describe_rule(rule: Rule) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "help": {"text": rule.advice},
+        "helpUri": rule.evidence,
+        "defaultConfiguration": {"level": rule.severity},
+    }
+
+
+def _describe_result(finding: Finding, index: int) -> dict[str, object]:
+    rule = RULES[finding.rule]
+    detail = f" ({_clean(finding.detail)})" if finding.detail else ""
+    region = {
+        "startLine": finding.line, "startColumn": finding.column, "endColumn": max(finding.end_column, finding.column),
+        "snippet": {"text": _clean(finding.excerpt)},
+    }  # fmt: skip
+    uri = quote(finding.path.encode("utf-8", "surrogateescape"), safe="/.-_~")
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": finding.severity,
+        "message": {"text": f"{rule.title}{detail}. {rule.advice}"},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
+        "partialFingerprints": {"hipcompat/v1": finding.fingerprint},
+    }
+
+
+def _clean(text: str) -> str:
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)

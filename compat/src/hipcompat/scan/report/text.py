@@ -1,0 +1,106 @@
+"""Report → text: each finding with its line, then the verdicts; and the summary that goes into an issue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hipcompat.scan.finding import VERDICTS, FileReport, Finding, Report, count_rules
+from hipcompat.scan.rules import RULES
+
+_ANSWERS = {"portable": "portable as is", "translate": "needs translation"}
+
+
+def format_report(report: Report) -> str:
+    """Everything, in the order of the files; advice and evidence stand with the first finding of a rule."""
+    told: set[str] = set()
+    lines: list[str] = []
+    for finding in report.findings:
+        lines += _describe(finding, told)
+    if lines:
+        lines.append("")
+    lines += [f"{file.path}: {describe_file(file)}" for file in report.files]
+    lines += [f"{skipped.path}: not read ({skipped.reason})" for skipped in report.skipped]
+    return "\n".join((*lines, describe_tree(report)))
+
+
+def _describe(finding: Finding, told: set[str]) -> list[str]:
+    rule = RULES[finding.rule]
+    detail = f" [{finding.detail}]" if finding.detail else ""
+    unsure = "" if finding.is_certain else " (under a macro that may be undefined)"
+    place = f"{finding.path}:{finding.line}:{finding.column}"
+    lines = [f"{place}: {finding.severity} {finding.rule}: {rule.title}{detail}{unsure}"]
+    if finding.excerpt:
+        lines += [f"    {finding.excerpt}", f"    {_underline(finding)}"]
+    if finding.rule not in told:
+        told.add(finding.rule)
+        lines += [f"    do: {rule.advice}", f"    see: {rule.evidence}"]
+    return lines
+
+
+def _underline(finding: Finding) -> str:
+    before = finding.excerpt[: finding.column - 1]
+    blank = "".join("\t" if character == "\t" else " " for character in before)
+    return blank + "^" * max(1, min(finding.end_column, len(finding.excerpt) + 1) - finding.column)
+
+
+def describe_file(file: FileReport) -> str:
+    """needs work at 3 places; blocked by 2; ..."""
+    if file.verdict in _ANSWERS:
+        return _ANSWERS[file.verdict]
+    parts = []
+    if places := _count(file.findings, "warning"):
+        parts.append(f"needs work at {places} place{'s' * (places > 1)}")
+    if errors := _count(file.findings, "error"):
+        parts.append(f"blocked by {errors}")
+    if file.blocked_through:
+        more = f" and {len(file.blocked_through) - 1} more" if len(file.blocked_through) > 1 else ""
+        parts.append(f"blocked through {file.blocked_through[0]}{more}")
+    return ", ".join(parts) or "needs work in what it includes"
+
+
+def describe_tree(report: Report) -> str:
+    """The last line: the verdict of all."""
+    places = _count(report.findings, "warning")
+    errors = _count(report.findings, "error")
+    verdict = {
+        "portable": "portable as is", "translate": "needs translation",
+        "work": f"needs work at {places} places", "blocked": f"needs work at {places} places, blocked by {errors}",
+    }[report.verdict]  # fmt: skip
+    archs, rocm = ",".join(report.target.archs), ".".join(map(str, report.target.rocm))
+    known = f", {report.suppressed} known findings not told" if report.suppressed else ""
+    return f"{verdict}: {report.scanned} files read for {archs} and ROCm {rocm}{known}"
+
+
+def _count(findings: Iterable[Finding], severity: str) -> int:
+    return sum(finding.severity == severity for finding in findings)
+
+
+def format_summary(report: Report) -> str:
+    """Markdown for an issue: the verdict, files by verdict, and each rule with its count and first place."""
+    lines = [f"**hipcompat scan:** {describe_tree(report)}", "", "| files | verdict |", "| --- | --- |"]
+    by_verdict = {verdict: sum(file.verdict == verdict for file in report.files) for verdict in reversed(VERDICTS)}
+    lines += [f"| {count} | {verdict} |" for verdict, count in by_verdict.items() if count]
+    counts = count_rules(report.findings)
+    if counts:
+        lines += ["", "| rule | severity | places | first | what to do |", "| --- | --- | --- | --- | --- |"]
+    for rule, count in counts.items():
+        first = next(finding for finding in report.findings if finding.rule == rule)
+        lines.append(
+            f"| {rule} | {RULES[rule].severity} | {count} | {first.path}:{first.line} | {RULES[rule].advice} |"
+        )
+    return "\n".join(lines)
+
+
+def format_rules() -> str:
+    """The table of rules for docs/compat-rules.md."""
+    lines = []
+    for rule in RULES.values():
+        archs = ", ".join(f"{arch}\\*" if len(arch) < 6 else arch for arch in rule.archs) or "all"
+        until = f"before {'.'.join(map(str, rule.fixed_in))}" if rule.fixed_in else "all"
+        example = rule.example.encode("unicode_escape").decode() if "\x7f" in rule.example else rule.example
+        lines += [
+            f"## {rule.id}", "", f"{rule.title[0].upper()}{rule.title[1:]}.", "",
+            f"{rule.severity}; GPUs: {archs}; ROCm: {until}; in: {rule.language}",
+            "", f"Do: {rule.advice}.  ", f"See: <{rule.evidence}>", "", "```", example, "```", "",
+        ]  # fmt: skip
+    return "\n".join(lines)

@@ -1,0 +1,66 @@
+"""What a rule is: an id, how bad, since when and where it applies, what to do, and who says so → Rule, Target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "note"]
+"""error: it does not build or does not run; warning: it may compute or decide wrongly; note: translation or advice."""
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+WAVE64 = ("gfx9",)
+"""Wavefronts of 64 lanes; gfx10 and later run HIP code in wavefronts of 32."""
+NO_IMAGES = ("gfx94", "gfx95")
+"""No image instructions: HIP's headers leave the texture functions out."""
+FNUZ = ("gfx94",)
+"""fp8 without infinities and negative zero, largest e4m3 value 240; gfx950 and gfx12 have OCP's, 448."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One kind of breakage."""
+
+    id: str
+    severity: Severity
+    title: str
+    """What is wrong, in one sentence without names of the place."""
+    advice: str
+    evidence: str
+    """A public page that shows it."""
+    example: str
+    """A line that the rule finds, in `language`."""
+    language: str = "cuda"
+    archs: tuple[str, ...] = ()
+    """Prefixes of LLVM's names; empty: all."""
+    fixed_in: tuple[int, ...] = ()
+    """The first ROCm without it; empty: none yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What the code is to run on."""
+
+    archs: tuple[str, ...] = ("gfx942",)
+    rocm: tuple[int, ...] = (7, 0, 2)
+
+    def concerns(self, rule: Rule) -> bool:
+        """One of the architectures has the problem, and this ROCm does."""
+        has_arch = not rule.archs or any(arch.startswith(rule.archs) for arch in self.archs)
+        return has_arch and not (rule.fixed_in and self.rocm >= rule.fixed_in)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """Where a rule found something: offsets into the text that was given to it."""
+
+    rule: str
+    start: int
+    end: int
+    detail: str = ""
+    """The name or opcode that this place is about."""
+
+
+Hits = Iterator[Hit]

@@ -1,0 +1,148 @@
+"""Rules about device code → warps and masks, PTX, textures, tensor cores, fp8, cooperative groups."""
+
+from __future__ import annotations
+
+from hipcompat.scan.rule import FNUZ, NO_IMAGES, WAVE64, Rule
+
+KERNEL_RULES = (
+    Rule(
+        id="mask-literal", severity="note", archs=(),
+        title="a full 32-bit mask is given to a _sync function; HIP's has 64 bits and must equal the active lanes",
+        advice="translate rewrites it to the active mask and makes the width of 32 explicit",
+        evidence="https://github.com/cupy/cupy/issues/9742",
+        example="__global__ void k(int v) { v += __shfl_down_sync(0xffffffff, v, 1); }",
+    ),
+    Rule(
+        id="mask-value", severity="warning",
+        title="a mask that is computed is handed to a _sync function; HIP checks it against the active lanes of 64",
+        advice="make the mask 64 bits wide (unsigned long long) and compute it with __ballot or __activemask",
+        evidence="https://github.com/ROCm/hip/issues/3667",
+        example="__global__ void k(int v, unsigned mask) { v += __shfl_xor_sync(mask, v, 1); }",
+    ),
+    Rule(
+        id="ballot-32", severity="warning", archs=WAVE64,
+        title="the result of a ballot is kept in 32 bits; a wavefront has 64 lanes",
+        advice="keep it in unsigned long long and count with __popcll, __ffsll, __clzll",
+        evidence="https://github.com/turboderp-org/exllamav2/pull/137",
+        example="__global__ void k(int p) { unsigned votes = __ballot_sync(~0ull, p); }",
+    ),
+    Rule(
+        id="warpsize-constant", severity="error",
+        title="warpSize stands where C++ wants a constant; since HIP 7 it is none",
+        advice="size arrays for 64 lanes, or take the width as a template parameter that the host chooses",
+        evidence="https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1762",
+        example="__global__ void k() { __shared__ float sums[1024 / warpSize]; }",
+    ),
+    Rule(
+        id="warp-32", severity="warning", archs=WAVE64,
+        title="a warp of 32 lanes is written into the code; here it has 64",
+        advice="derive lane and warp from warpSize, or state a width of 32 at every shuffle",
+        evidence="https://github.com/vllm-project/vllm/pull/12789",
+        example="__global__ void k() { int lane = threadIdx.x & 31; }",
+    ),
+    Rule(
+        id="wavefront-macro", severity="warning",
+        title="the wavefront's size is taken from a macro that new compilers lack, or that names a family of GPUs",
+        advice="ask warpSize in device code and hipDeviceProp_t::warpSize on the host",
+        evidence="https://github.com/ROCm/bitsandbytes/pull/93",
+        example="__device__ const int lanes = __AMDGCN_WAVEFRONT_SIZE;",
+    ),
+    Rule(
+        id="inline-ptx", severity="error",
+        title="inline PTX; AMD's assembler knows none of it (clang accepts it until it assembles)",
+        advice="write it in C++, or with HIP's builtins, under a guard for HIP",
+        evidence="https://github.com/ROCm/hip/issues/2564",
+        example='__device__ int lane() { int r; asm("mov.u32 %0, %%laneid;" : "=r"(r)); return r; }',
+    ),
+    Rule(
+        id="texture-fetch", severity="error", archs=NO_IMAGES,
+        title="texture or surface access in device code; this GPU has no image instructions",
+        advice="read through a pointer, and interpolate in code",
+        evidence="https://github.com/ROCm/legacy-rocm-build/issues/3420",
+        example="__global__ void k(cudaTextureObject_t t) { float v = tex2D<float>(t, 0, 0); }",
+    ),
+    Rule(
+        id="texture-object", severity="warning", archs=NO_IMAGES,
+        title="the host makes textures or surfaces; on this GPU the call builds and then fails",
+        advice="keep the data in linear memory",
+        evidence="https://github.com/ROCm/legacy-rocm-build/issues/3420",
+        example="void f() { cudaCreateTextureObject(&t, &r, &d, nullptr); }",
+    ),
+    Rule(
+        id="texture-linear", severity="warning", archs=("gfx90a",),
+        title="linear filtering of float textures, which gfx90a rejects",
+        advice="filter in code, or read with cudaFilterModePoint",
+        evidence="https://github.com/ROCm/clr/issues/276",
+        example="void f() { d.filterMode = cudaFilterModeLinear; }",
+    ),
+    Rule(
+        id="dynamic-parallelism", severity="error",
+        title="a kernel is launched, or waited for, from device code; HIP has no dynamic parallelism",
+        advice="launch from the host, or loop over a work list in one kernel",
+        evidence="https://github.com/ROCm/hip/issues/3511",
+        example="__global__ void child() {} __global__ void k() { child<<<1, 1>>>(); }",
+    ),
+    Rule(
+        id="cg-algorithm", severity="error", fixed_in=(7, 13),
+        title="cooperative groups' reduce, scan and memcpy_async are not in this HIP",
+        advice="reduce with shfl_down of the group; copy with plain loads",
+        evidence="https://github.com/ROCm/hip/issues/3625",
+        example="#include <cooperative_groups/reduce.h>",
+    ),
+    Rule(
+        id="cg-feature", severity="error",
+        title="a part of cooperative groups that HIP does not have",
+        advice="use thread blocks, tiles of a constant size, coalesced_threads or this_grid",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/cooperative_groups.html",
+        example="__global__ void k() { auto cluster = cooperative_groups::this_cluster(); }",
+    ),
+    Rule(
+        id="wmma", severity="error",
+        title="tensor core fragments (mma.h, nvcuda::wmma)",
+        advice="rocWMMA has the same shape of interface for some GPUs, with tiles for 64 lanes",
+        evidence="https://github.com/ROCm/rocWMMA/issues/239",
+        example="#include <mma.h>",
+    ),
+    Rule(
+        id="device-function", severity="error",
+        title="a device function of CUDA that HIP does not have",
+        advice="write it in C++ under a guard for HIP",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/reference/kernel_language.html",
+        example="__global__ void k() { __nanosleep(100); }",
+    ),
+    Rule(
+        id="fp8-flavour", severity="warning", archs=FNUZ,
+        title="e4m3 or e5m2 of OCP's kind; gfx942 computes in the fnuz kind, whose largest e4m3 is 240, not 448",
+        advice="choose the type by GPU, and scale by its own maximum; never reinterpret one as the other",
+        evidence="https://github.com/pytorch/ao/issues/1066",
+        example="__device__ __nv_fp8_e4m3 value;",
+    ),
+    Rule(
+        id="bf16-type", severity="warning",
+        title="hip_bfloat16, the older of HIP's two bf16 types, without the converters and operators of the other",
+        advice="use __hip_bfloat16 of hip/hip_bf16.h everywhere",
+        evidence="https://github.com/ROCm/legacy-rocm-build/issues/2534",
+        example="__device__ hip_bfloat16 value;",
+    ),
+    Rule(
+        id="device-max", severity="warning",
+        title="std::max or ::max over a list in device code picks the host's function",
+        advice="nest two-argument max calls",
+        evidence="https://github.com/ROCm/pytorch/pull/1403",
+        example="__device__ int f(int a, int b) { return std::max({a, b, 0}); }",
+    ),
+    Rule(
+        id="shared-memory", severity="warning", archs=("gfx90", "gfx94", "gfx10", "gfx11", "gfx12"),
+        title="a block asks for more than 64 KB of shared memory, which is all there is",
+        advice="make the tile smaller, or choose it by hipDeviceProp_t::sharedMemPerBlock",
+        evidence="https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html",
+        example="void f() { cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 96 * 1024); }",
+    ),
+    Rule(
+        id="kernel-string", severity="note", language="python",
+        title="CUDA source in a string; it is compiled at run time, and scanned here like a file",
+        advice="translate changes such strings only when it is asked to",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_rtc.html",
+        example='source = r"""extern "C" __global__ void k(float *x) { x[0] = 1; }"""',
+    ),
+)  # fmt: skip

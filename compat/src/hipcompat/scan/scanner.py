@@ -1,0 +1,195 @@
+"""Files and a target → Report. One file never stops the scan of the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipcompat.scan.closure import follow_includes, note_unresolved
+from hipcompat.scan.detect.build import PATTERNS, find_build_hits
+from hipcompat.scan.detect.cuda import find_hits
+from hipcompat.scan.detect.python import find_python_hits
+from hipcompat.scan.detect.unit import Unit, make_unit
+from hipcompat.scan.finding import FileReport, Finding, Report, Skipped, judge_file
+from hipcompat.scan.kinds import may_have_hits
+from hipcompat.scan.regions import is_inside
+from hipcompat.scan.rule import Hit, Severity, Target
+from hipcompat.scan.rules import RULES
+from hipcompat.scan.suppress import read_marks
+from hipcompat.scan.text import Text, read_text
+from hipcompat.scan.tree import Candidate, find_files
+
+LARGEST_BYTES = 32 * 1024 * 1024
+"""Larger files are not source that a person wrote; they are named as skipped."""
+_EXCERPT_CHARACTERS = 200
+_QUOTED = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]+)"')
+_BINARY_WORDS = (b"libcudart.so", b"libcuda.so.1", b"libcublas.so", b"libcudnn.so", b"libnvrtc.so")
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """One file with what later stages need of it: the includes."""
+
+    report: FileReport
+    includes: tuple[tuple[str, int, int], ...]
+    """Quoted names, with line and column."""
+    suppressed: int
+
+
+def scan(
+    paths: Iterable[Path], target: Target, *, baseline: Counter[str] | None = None, progress: Progress | None = None
+) -> Report:
+    """All files below the paths. `baseline` holds fingerprints that are not told again; it is not changed."""
+    known = Counter(baseline or {})
+    scanned: list[Scanned] = []
+    skipped: list[Skipped] = []
+    files = find_files(paths)
+    for file in files:
+        result = scan_file(file, target)
+        if isinstance(result, Skipped):
+            skipped.append(result)
+        else:
+            scanned.append(_drop_known(result, known))
+        if progress:
+            progress(file.size_bytes)
+    reports = follow_includes(
+        tuple(item.report for item in scanned), {item.report.path: item.includes for item in scanned}
+    )
+    reports = note_unresolved(reports, {item.report.path: item.includes for item in scanned})
+    return Report(
+        target=target,
+        files=tuple(report for report in reports if report.findings or report.renamed or report.blocked_through),
+        skipped=tuple(skipped),
+        scanned=len(scanned),
+        scanned_bytes=sum(file.size_bytes for file in files),
+        suppressed=sum(item.suppressed for item in scanned),
+    )
+
+
+def scan_file(file: Candidate, target: Target) -> Scanned | Skipped:
+    """One file, as it is on disk now."""
+    if file.size_bytes > LARGEST_BYTES:
+        return Skipped(path=file.path, reason=f"larger than {LARGEST_BYTES // 1024 // 1024} MB")
+    try:
+        content = Path(file.path).read_bytes()
+    except OSError as error:
+        return Skipped(path=file.path, reason=error.strerror or "unreadable")
+    return scan_bytes(content, file, target)
+
+
+def scan_bytes(content: bytes, file: Candidate, target: Target) -> Scanned | Skipped:
+    """The same for content that is at hand."""
+    if file.language == "binary":
+        return _scan_binary(content, file)
+    if not may_have_hits(content, file.language):
+        return _nothing(file, content)
+    text = read_text(content)
+    if text is None:
+        return Skipped(path=file.path, reason="binary")
+    if file.language == "cuda":
+        unit = make_unit(text.raw)
+        hits, renamed = find_hits(unit)
+        return _finish(file, text, _place_hits(hits, unit), renamed, target, _list_includes(unit, text))
+    if file.language in PATTERNS:
+        hits, renamed = find_build_hits(text.raw, file.language), Counter()
+    else:
+        hits, renamed = find_python_hits(text.raw, is_setup=file.language == "setup")
+    return _finish(file, text, [(hit, True) for hit in hits], renamed, target, ())
+
+
+def _place_hits(hits: Iterable[Hit], unit: Unit) -> list[tuple[Hit, bool]]:
+    """Offsets of the spliced text → of the file, and whether the place is certainly compiled."""
+    return [
+        (
+            dataclasses.replace(hit, start=unit.code.origin(hit.start), end=unit.code.origin(hit.end)),
+            not is_inside(unit.unknown, hit.start),
+        )
+        for hit in hits
+    ]
+
+
+def _list_includes(unit: Unit, text: Text) -> tuple[tuple[str, int, int], ...]:
+    return tuple(
+        (include.name, *text.find_position(unit.code.origin(include.start)))
+        for include in unit.includes
+        if include.is_quoted and not is_inside(unit.unknown, include.start)
+    )
+
+
+def _finish(
+    file: Candidate, text: Text, hits: list[tuple[Hit, bool]], renamed: Counter[str], target: Target,
+    includes: tuple[tuple[str, int, int], ...],
+) -> Scanned:  # fmt: skip
+    marks = read_marks(text)
+    found = [
+        _make_finding(file.path, text, hit, is_certain=certain)
+        for hit, certain in hits
+        if target.concerns(RULES[hit.rule])
+    ]
+    told = tuple(finding for finding in found if not marks.silence(finding))
+    count = renamed.total()
+    report = FileReport(
+        path=file.path, language=file.language, verdict=judge_file(told, count), findings=told, renamed=count
+    )
+    return Scanned(report=report, includes=includes, suppressed=len(found) - len(told))
+
+
+def _make_finding(path: str, text: Text, hit: Hit, *, is_certain: bool) -> Finding:
+    line, column = text.find_position(hit.start)
+    end_line, end_column = text.find_position(hit.end)
+    severity: Severity = RULES[hit.rule].severity
+    excerpt = text.line_at(hit.start)
+    return Finding(
+        path=path, line=line, column=column, end_column=end_column if end_line == line else len(excerpt) + 1,
+        rule=hit.rule, severity="warning" if severity == "error" and not is_certain else severity,
+        detail=hit.detail, excerpt=excerpt[:_EXCERPT_CHARACTERS], is_certain=is_certain,
+    )  # fmt: skip
+
+
+def _scan_binary(content: bytes, file: Candidate) -> Scanned:
+    names = [word.decode() for word in _BINARY_WORDS if word in content] if content.startswith(b"\x7fELF") else []
+    findings = tuple(
+        Finding(
+            path=file.path,
+            line=1,
+            column=1,
+            end_column=1,
+            rule="cuda-binary",
+            severity="error",
+            detail=name,
+            excerpt="",
+        )
+        for name in names
+    )
+    report = FileReport(
+        path=file.path, language=file.language, verdict=judge_file(findings, 0), findings=findings, renamed=0
+    )
+    return Scanned(report=report, includes=(), suppressed=0)
+
+
+def _nothing(file: Candidate, content: bytes) -> Scanned:
+    """No finding of its own; what it includes may have some."""
+    report = FileReport(path=file.path, language=file.language, verdict="portable", findings=(), renamed=0)
+    names = _QUOTED.findall(content) if file.language == "cuda" else ()
+    includes = tuple((name.decode("utf-8", "replace"), 1, 1) for name in names)
+    return Scanned(report=report, includes=includes, suppressed=0)
+
+
+def _drop_known(item: Scanned, known: Counter[str]) -> Scanned:
+    if not known:
+        return item
+    told = []
+    for finding in item.report.findings:
+        if known[finding.fingerprint] > 0:
+            known[finding.fingerprint] -= 1
+        else:
+            told.append(finding)
+    report = dataclasses.replace(item.report, findings=tuple(told), verdict=judge_file(told, item.report.renamed))
+    suppressed = item.suppressed + len(item.report.findings) - len(told)
+    return dataclasses.replace(item, report=report, suppressed=suppressed)

@@ -1,0 +1,70 @@
+"""Comments in a file, or a baseline file → which findings are known and not told again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipcompat.errors import FileError
+from hipcompat.scan.finding import Finding
+from hipcompat.scan.text import Text
+
+_MARK = re.compile(r"hipcompat:[ \t]*ignore(-file)?(?:\[([\w+, *-]*)\])?")
+_ALONE = re.compile(r"^[ \t]*(?://|#|/\*)[^\n]*$")
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """Rules that a file's own comments silence: everywhere, and by line. "*" is any rule."""
+
+    everywhere: frozenset[str] = frozenset()
+    by_line: tuple[tuple[int, frozenset[str]], ...] = ()
+
+    def silence(self, finding: Finding) -> bool:
+        """A mark on the line, or alone on the line above."""
+        rules = self.everywhere.union(*(rules for line, rules in self.by_line if line == finding.line))
+        return finding.rule in rules or "*" in rules
+
+
+def read_marks(text: Text) -> Marks:
+    """`// hipcompat: ignore[RULE, ...]`, `# hipcompat: ignore`, `hipcompat: ignore-file[RULE]`."""
+    if "hipcompat:" not in text.raw:
+        return Marks()
+    everywhere: set[str] = set()
+    by_line = []
+    for match in _MARK.finditer(text.raw):
+        rules = frozenset(part.strip() for part in (match[2] or "*").split(",") if part.strip())
+        if match[1]:
+            everywhere |= rules
+            continue
+        line, _ = text.find_position(match.start())
+        is_alone = _ALONE.match(text.line_at(match.start()))
+        by_line.append((line + 1 if is_alone else line, rules))
+    return Marks(everywhere=frozenset(everywhere), by_line=tuple(by_line))
+
+
+def read_baseline(path: Path) -> Counter[str]:
+    """Fingerprints and how often each is known. Raises FileError where the file is no baseline."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["schema"] != SCHEMA:
+            raise FileError(
+                f"{path} has schema {value['schema']}, not {SCHEMA}", hint="write it anew: --write-baseline"
+            )
+        return Counter({str(key): int(count) for key, count in value["findings"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(f"{path} is no baseline: {error}", hint="write it anew: --write-baseline") from error
+
+
+def write_baseline(findings: Iterable[Finding], path: Path) -> None:
+    """Sorted; appears whole or not at all."""
+    counts = Counter(finding.fingerprint for finding in findings)
+    value = {"schema": SCHEMA, "findings": dict(sorted(counts.items()))}
+    beside_path = path.with_name(path.name + ".part")
+    beside_path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    beside_path.replace(path)

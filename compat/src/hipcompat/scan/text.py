@@ -1,0 +1,58 @@
+"""Bytes of any file → Text: characters one a byte, where its lines begin, and whether it is text at all."""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import re
+from dataclasses import dataclass, field
+
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF8, ""),
+)  # fmt: skip
+
+_NEWLINE = re.compile("\n")
+
+
+@dataclass(slots=True)
+class Text:
+    """A file's text. `raw` holds UTF-8 (or whatever 8-bit bytes there are) as Latin-1: one character is one byte."""
+
+    raw: str
+    _lines: list[int] = field(default_factory=list)
+
+    def find_position(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1; columns count characters."""
+        if not self._lines:
+            self._lines = [0, *(match.end() for match in _NEWLINE.finditer(self.raw))]
+        line = bisect.bisect_right(self._lines, offset)
+        start = self._lines[line - 1]
+        return line, len(show(self.raw[start:offset])) + 1
+
+    def line_at(self, offset: int) -> str:
+        """The line that holds `offset`, as a person reads it, without its end."""
+        start = self.raw.rfind("\n", 0, offset) + 1
+        end = self.raw.find("\n", offset)
+        return show(self.raw[start : end if end >= 0 else len(self.raw)]).rstrip("\r")
+
+
+def show(raw: str) -> str:
+    """One character a byte → characters: UTF-8 where it is that, else Latin-1."""
+    content = raw.encode("latin-1")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw
+
+
+def read_text(content: bytes) -> Text | None:
+    """None for what is no text: a NUL byte among the first 8 KB, and no byte order mark that explains it."""
+    for mark, encoding in _BOMS:
+        if content.startswith(mark):
+            body = content[len(mark) :]
+            decoded = body.decode(encoding, "replace").encode("utf-8", "replace") if encoding else body
+            return Text(decoded.decode("latin-1"))
+    if b"\0" in content[:8192]:
+        return None
+    return Text(content.decode("latin-1"))

@@ -1,0 +1,59 @@
+"""Paths as given → the files to scan, each once, sorted; links to folders are not followed, so no loop is endless."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipcompat.errors import FileError
+from hipcompat.scan.kinds import find_language
+
+_LEFT_OUT = frozenset((".git", ".hg", ".svn", "__pycache__", ".tox", ".nox", ".venv", "node_modules", ".mypy_cache"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A regular file that some rule may concern."""
+
+    path: str
+    language: str
+    size_bytes: int
+
+
+def find_files(paths: Iterable[Path]) -> tuple[Candidate, ...]:
+    """Raises FileError for a path that is not there. A file named by itself is C++ where its name says nothing."""
+    found: dict[str, Candidate] = {}
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        if not os.path.lexists(path):
+            raise FileError(f"{path} is not there", hint="name files or folders that exist")
+        for candidate, identity in _walk(path):
+            if identity not in seen:
+                seen.add(identity)
+                found[candidate.path] = candidate
+    return tuple(found[key] for key in sorted(found))
+
+
+def _walk(path: Path) -> Iterator[tuple[Candidate, tuple[int, int]]]:
+    if not path.is_dir():
+        yield from _look(str(path), is_named=True)
+        return
+    for folder, folders, names in os.walk(path, onerror=None, followlinks=False):
+        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
+        for name in names:
+            yield from _look(str(Path(folder, name)), is_named=False)
+
+
+def _look(path: str, *, is_named: bool) -> Iterator[tuple[Candidate, tuple[int, int]]]:
+    language = find_language(Path(path)) or ("cuda" if is_named else "")
+    if not language:
+        return
+    try:
+        status = Path(path).stat()
+    except OSError:  # a link to nowhere, or a folder that was closed meanwhile
+        return
+    if stat.S_ISREG(status.st_mode):
+        yield Candidate(path=path, language=language, size_bytes=status.st_size), (status.st_dev, status.st_ino)

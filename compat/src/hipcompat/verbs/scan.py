@@ -1,0 +1,92 @@
+"""hipcompat scan: paths → findings and a verdict, as text, JSON, SARIF or a summary; exit 3 by --fail-on."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from hipcompat.answer import Answer, dump
+from hipcompat.errors import FindingsError, UsageError
+from hipcompat.scan import Report, Target, scan
+from hipcompat.scan.report.sarif import format_sarif
+from hipcompat.scan.report.text import describe_tree, format_report, format_summary
+from hipcompat.scan.rule import SEVERITIES
+from hipcompat.scan.suppress import read_baseline, write_baseline
+
+_FORMATS = ("text", "json", "sarif", "summary")
+_ARCH = re.compile(r"gfx[0-9a-f]{3,4}(?:-generic|[:+-][\w:+-]*)?$")
+_QUIET_S = 2.0
+_EVERY_S = 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """PATH..., --arch, --rocm, --format, --fail-on, --baseline, --write-baseline."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="default: gfx942; may be repeated")
+    parser.add_argument("--rocm", default="7.0.2", metavar="VERSION", help="default: 7.0.2")
+    parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
+    parser.add_argument(
+        "--fail-on",
+        choices=(*SEVERITIES, "never"),
+        default="error",
+        help="exit 3 from this severity on; default: error",
+    )
+    parser.add_argument("--baseline", type=Path, metavar="FILE", help="findings in it are not told")
+    parser.add_argument("--write-baseline", type=Path, metavar="FILE", help="write the findings, to be known next time")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Scan, write the baseline if asked, and print."""
+    target = Target(archs=_read_archs(args.arch), rocm=_read_version(args.rocm))
+    baseline = read_baseline(args.baseline) if args.baseline else Counter()
+    report = scan(args.paths, target, baseline=baseline, progress=_Progress())
+    if args.write_baseline:
+        write_baseline(report.findings, args.write_baseline)
+    return Answer(text=_format(report, args.format), value=report, fault=_find_fault(report, args.fail_on))
+
+
+def _format(report: Report, wanted: str) -> str:
+    if wanted == "json":
+        return dump({"verdict": report.verdict, "report": report})
+    return {"text": format_report, "sarif": format_sarif, "summary": format_summary}[wanted](report)
+
+
+def _find_fault(report: Report, fail_on: str) -> FindingsError | None:
+    if fail_on == "never":
+        return None
+    severities = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    if any(finding.severity in severities for finding in report.findings):
+        return FindingsError(describe_tree(report), hint="--fail-on never, or a baseline, if that is known")
+    return None
+
+
+def _read_archs(given: list[str]) -> tuple[str, ...]:
+    for arch in given:
+        if not _ARCH.match(arch):
+            raise UsageError(f"{arch!r} is no architecture", hint="LLVM's names: gfx90a, gfx942, gfx950, gfx1100")
+    return tuple(given) or ("gfx942",)
+
+
+def _read_version(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d{1,4}(?:\.\d{1,4}){1,2}", text):
+        raise UsageError(f"{text!r} is no version of ROCm", hint="--rocm 7.0.2")
+    return tuple(map(int, text.split(".")))
+
+
+class _Progress:
+    """A line on stderr every ten seconds, none before two."""
+
+    def __init__(self) -> None:
+        self._bytes = self._files = 0
+        self._next_s = time.monotonic() + _QUIET_S
+
+    def __call__(self, size_bytes: int) -> None:
+        self._bytes += size_bytes
+        self._files += 1
+        if time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + _EVERY_S
+            sys.stderr.write(f"scan: {self._files} files, {self._bytes / 1e6:.1f} MB\n")

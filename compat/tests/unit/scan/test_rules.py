@@ -1,0 +1,137 @@
+"""Every rule finds its own example, through the front door, and nothing where the example does not apply."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hipcompat.scan import RULES, Report, Rule, Target, scan
+from hipcompat.scan.report.text import format_rules
+
+NAMES = {
+    "cuda": "k.cu", "python": "module.py", "setup": "setup.py", "cmake": "CMakeLists.txt",
+    "requirements": "requirements.txt", "docker": "Dockerfile", "shell": "run.sh", "binary": "lib.so",
+}  # fmt: skip
+PAGE = Path(__file__).parents[4] / "docs" / "compat-rules.md"
+
+
+def _scan(text: str, folder: Path, name: str = "k.cu", **target: object) -> Report:
+    (folder / name).write_bytes(text.encode("latin-1"))
+    return scan([folder], Target(**target))  # type: ignore[arg-type]  # archs and rocm
+
+
+def _rules(report: Report) -> set[str]:
+    return {finding.rule for finding in report.findings}
+
+
+def _arch_of(rule: Rule) -> str:
+    prefix = rule.archs[0] if rule.archs else "gfx942"
+    return {"gfx9": "gfx942", "gfx94": "gfx942", "gfx90": "gfx90a"}.get(prefix, prefix)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_a_rule_finds_its_example(rule: Rule, tmp_path: Path) -> None:
+    report = _scan(rule.example, tmp_path, NAMES[rule.language], archs=(_arch_of(rule),))
+    found = [finding for finding in report.findings if finding.rule == rule.id]
+    assert found, _rules(report)
+    assert found[0].severity == rule.severity
+    assert found[0].column >= 1
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.archs], ids=lambda rule: rule.id)
+def test_another_gpu_has_not_the_problem(rule: Rule, tmp_path: Path) -> None:
+    free = next(arch for arch in ("gfx942", "gfx950", "gfx1100", "gfx90a") if not arch.startswith(rule.archs))
+    assert rule.id not in _rules(_scan(rule.example, tmp_path, NAMES[rule.language], archs=(free,)))
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.fixed_in], ids=lambda rule: rule.id)
+def test_a_later_rocm_has_not_the_problem(rule: Rule, tmp_path: Path) -> None:
+    assert rule.id not in _rules(_scan(rule.example, tmp_path, NAMES[rule.language], rocm=rule.fixed_in))
+
+
+def test_every_rule_names_a_public_page_and_what_to_do() -> None:
+    for rule in RULES.values():
+        assert re.match(r"https://[\w.-]+/", rule.evidence), rule.id
+        assert rule.advice
+        assert not rule.advice.endswith(".")
+        assert not rule.title.endswith(".")
+
+
+def test_the_page_of_rules_is_the_table() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.partition("\n## ")[2] == format_rules().partition("## ")[2], "run python -m hipcompat.scan.report"
+
+
+CLEAN = {
+    "comment": "// cudaGraphConditionalHandleCreate(); asm(\"mov.u32 %0;\")\n/* tex2D( */",
+    "string": 'const char *a = "asm(mov.u32) nvmlInit() __shfl_sync(0xffffffff"; char b = \'"\';',
+    "raw string": 'const char *a = R"x(" nvmlInit(); )" )x";',
+    "if 0": "#if 0\n#include <npp.h>\nvoid f() { nvmlInit(); }\n#endif",
+    "cuda arch branch": "#if defined(__HIPCC__)\n#else\nvoid f() { nvmlInit(); }\n#endif",
+    "windows": "#ifdef _WIN32\nvoid f() { nvmlInit(); }\n#endif",
+    "own function": "int __nanosleep(int x) { return x; }\nint g() { return __nanosleep(1); }",
+    "member": "void f() { q.nvmlInit(); q->nvmlInit(); }",
+    "host asm": 'void f() { asm volatile("" ::: "memory"); asm("pause"); }',
+    "amd asm": '__device__ void f() { asm volatile("s_waitcnt vmcnt(0)"); asm("v_mov_b32 %0, %1" : "=v"(a)); }',
+    "other namespace": "at::cuda::barrier b; namespace cuda { }",
+    "plain 32": "int f(int bytes) { return bytes / 32; }",
+    "full 64-bit mask": "__global__ void k(int v) { __shfl_sync(0xffffffffffffffffULL, v, 0); __syncwarp(); }",
+    "active mask": "__global__ void k(int v) { __shfl_sync(__activemask(), v, 0); }",
+    "warpSize as value": "__global__ void k() { int l = threadIdx.x % warpSize; x[l / warpSize] = 1; }",
+    "texture outside kernels": "void f(int tex2D) { tex2D(1); }",
+    "host launch": "__global__ void k() {}\nvoid f() { k<<<1, 1>>>(); }",
+    "asked error": "void f() { if (cudaGetLastError() != cudaSuccess) return; }",
+    "small tile": "void f() { cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 48 * 1024); }",
+}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_what_is_no_breakage_is_not_found(name: str, tmp_path: Path) -> None:
+    report = _scan(CLEAN[name], tmp_path)
+    assert not [finding for finding in report.findings if finding.rule != "cudacc-guard"], report.findings
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "line", "column"),
+    [
+        ("int a;\n  nvmlIn\\\nit();\n", "nvml", 2, 3),
+        ("/* \xc3\xa9\xc3\xa9 */ nvmlInit();\n", "nvml", 1, 10),
+        ("\t\\\n\\\n nvmlInit();", "nvml", 3, 2),
+        ("#define X \\\r\n  nvmlInit()\r\n", "nvml", 2, 3),
+        ("\xef\xbb\xbfnvmlInit();", "nvml", 1, 1),
+    ],
+)
+def test_places_are_those_of_the_file(text: str, rule: str, line: int, column: int, tmp_path: Path) -> None:
+    finding = next(found for found in _scan(text, tmp_path).findings if found.rule == rule)
+    assert (finding.line, finding.column) == (line, column)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig", "latin-1"])
+def test_any_encoding_is_read(encoding: str, tmp_path: Path) -> None:
+    marks = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
+    (tmp_path / "k.cu").write_bytes(marks.get(encoding, b"") + "// é\nvoid f() { nvmlInit(); }".encode(encoding))
+    assert _rules(scan([tmp_path], Target())) == {"nvml"}
+
+
+def test_a_name_under_an_unknown_macro_is_no_error(tmp_path: Path) -> None:
+    report = _scan("#ifdef WITH_NVML\nvoid f() { nvmlInit(); }\n#endif\n", tmp_path)
+    assert [(finding.severity, finding.is_certain) for finding in report.findings] == [("warning", False)]
+
+
+def test_ptx_names_its_opcodes(tmp_path: Path) -> None:
+    asm = '"{ .reg .u64 t; cvta.to.shared.u64 t, %1; }\\n\\tcp.async.cg [%0], 16;"'
+    text = f"__device__ void f() {{ asm volatile({asm}); }}"
+    finding = _scan(text, tmp_path).findings[0]
+    assert finding.detail == "cvta.to.shared.u64, cp.async.cg"
+
+
+def test_newer_api_is_fine_for_newer_rocm(tmp_path: Path) -> None:
+    assert not _scan("void f() { cudaStreamGetId(s, &i); }", tmp_path, rocm=(7, 2, 4)).findings
+
+
+def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:
+    text = 'K = r"""\nextern "C" __global__ void k() {\n  __nanosleep(1);\n}\n"""\n'
+    finding = next(item for item in _scan(text, tmp_path, "m.py").findings if item.rule == "device-function")
+    assert (finding.line, finding.column) == (3, 3)

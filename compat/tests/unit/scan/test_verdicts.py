@@ -1,0 +1,127 @@
+"""Verdicts of files and trees, includes, marks, baselines, odd files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hipcompat.errors import FileError
+from hipcompat.scan import Report, Target, scan
+from hipcompat.scan.report.text import describe_file, describe_tree, format_report, format_summary
+from hipcompat.scan.suppress import read_baseline, write_baseline
+
+
+def _write(folder: Path, **files: str) -> Report:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return scan([folder], Target())
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "words"),
+    [
+        ("__global__ void k(float *x) { x[threadIdx.x] = 0; }", "portable", None),
+        ("void f() { cudaMalloc(&p, 4); }", "translate", "needs translation"),
+        ("__global__ void k() { int lane = threadIdx.x & 31; }", "work", "needs work at 1 place"),
+        ("void f() { nvmlInit(); cuGreenCtxCreate(); }", "blocked", "blocked by 2"),
+    ],
+)
+def test_a_file_has_one_verdict(text: str, verdict: str, words: str | None, tmp_path: Path) -> None:
+    report = _write(tmp_path, k__cu=text)
+    assert report.verdict == verdict
+    assert [describe_file(file) for file in report.files] == ([words] if words else [])
+
+
+def test_what_includes_a_blocked_file_is_blocked(tmp_path: Path) -> None:
+    report = _write(tmp_path, a__cu='#include "b.cuh"\n', b__cuh='#include "c.h"\n', c__h="void f() { nvmlInit(); }")
+    assert [(Path(file.path).name, file.verdict) for file in report.files] == [
+        ("a.cu", "blocked"), ("b.cuh", "blocked"), ("c.h", "blocked"),
+    ]  # fmt: skip
+    assert describe_file(report.files[0]) == f"blocked through {tmp_path / 'c.h'}"
+
+
+def test_includes_in_a_circle_end(tmp_path: Path) -> None:
+    report = _write(tmp_path, a__h='#include "b.h"\nvoid f() { nvmlInit(); }', b__h='#include "a.h"\n#include "b.h"\n')
+    assert [file.verdict for file in report.files] == ["blocked", "blocked"]
+
+
+def test_an_include_that_is_not_there_is_noted(tmp_path: Path) -> None:
+    text = '#include "there.h"\n#include "not/there2.h"\nvoid f() { cudaMalloc(); }'
+    report = _write(tmp_path, a__cu=text, there__h="")
+    assert [finding.detail for finding in report.findings] == ["not/there2.h"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "void f() { nvmlInit(); }  // hipcompat: ignore[nvml]",
+        "void f() {\n  // hipcompat: ignore[api-missing, nvml]\n  nvmlInit();\n}",
+        "/* hipcompat: ignore-file[nvml] */\n\n\nvoid f() { nvmlInit(); }",
+        "void f() { nvmlInit(); }  // hipcompat: ignore",
+    ],
+)
+def test_a_comment_silences_a_finding(text: str, tmp_path: Path) -> None:
+    report = _write(tmp_path, k__cu=text)
+    assert (report.findings, report.suppressed, report.verdict) == ((), 1, "portable")
+
+
+def test_a_comment_about_another_rule_silences_nothing(tmp_path: Path) -> None:
+    assert _write(tmp_path, k__cu="void f() { nvmlInit(); }  // hipcompat: ignore[cudnn]").verdict == "blocked"
+
+
+def test_a_baseline_hides_what_was_there_and_no_more(tmp_path: Path) -> None:
+    first = _write(tmp_path, k__cu="void f() { nvmlInit(); }\n")
+    write_baseline(first.findings, tmp_path / "known.json")
+    (tmp_path / "k.cu").write_text("int moved;\nvoid f() { nvmlInit(); }\nvoid g() { cuGreenCtxCreate(); }\n")
+    report = scan([tmp_path], Target(), baseline=read_baseline(tmp_path / "known.json"))
+    assert [finding.rule for finding in report.findings] == ["api-missing"]
+    assert report.suppressed == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 9, "findings": {}}', '{"schema": 1, "findings": 3}'])
+def test_a_damaged_baseline_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "known.json").write_text(text)
+    with pytest.raises(FileError, match=r"known\.json"):
+        read_baseline(tmp_path / "known.json")
+
+
+def test_odd_files_never_stop_a_scan(tmp_path: Path) -> None:
+    (tmp_path / "empty.cu").write_bytes(b"")
+    (tmp_path / "binary.cu").write_bytes(b"cuda\0\x01\x02" * 100)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "nowhere.cu").symlink_to(tmp_path / "missing")
+    os.mkfifo(tmp_path / "pipe.cu")
+    (tmp_path / "again.cu").symlink_to(tmp_path / "k.cu")
+    report = _write(tmp_path, k__cu="void f() { nvmlInit(); }")
+    assert len(report.findings) == 1
+    assert [skipped.reason for skipped in report.skipped] == ["binary"]
+
+
+def test_a_file_of_200_mb_is_named_and_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "large.cu").open("wb") as stream:
+        stream.truncate(200 * 1024 * 1024)
+    report = scan([tmp_path], Target())
+    assert [skipped.reason for skipped in report.skipped] == ["larger than 32 MB"]
+    assert "not read (larger than 32 MB)" in format_report(report)
+
+
+def test_a_path_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="is not there"):
+        scan([tmp_path / "missing"], Target())
+
+
+def test_text_points_at_the_place(tmp_path: Path) -> None:
+    text = format_report(_write(tmp_path, k__cu="void f() {\n\tnvmlInit();\n}"))
+    assert f"{tmp_path}/k.cu:2:2: error nvml: " in text
+    assert "    \tnvmlInit();\n    \t^^^^^^^^\n" in text
+    assert text.endswith("blocked by 1: 1 files read for gfx942 and ROCm 7.0.2")
+
+
+def test_summary_fits_an_issue(tmp_path: Path) -> None:
+    report = _write(tmp_path, k__cu="void f() { nvmlInit(); nvmlInit(); }", m__py="import pynvml\n")
+    summary = format_summary(report)
+    assert f"**hipcompat scan:** {describe_tree(report)}" in summary
+    assert "| pynvml | warning | 1 |" in summary
+    assert summary.count("\n") < 20
