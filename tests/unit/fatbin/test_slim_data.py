@@ -19,8 +19,10 @@ IMAGES = "opt/venv/lib/python3.12/site-packages/torch/lib/aotriton.images"
 RECORD = "opt/venv/lib/python3.12/site-packages/torch-2.8.0.dist-info/RECORD"
 INFO = "var/lib/dpkg/info/libhipblaslt1:amd64"
 GONE = {
-    f"{LIBRARY}/TensileLibrary_lazy_gfx90a.dat", f"{LIBRARY}/Kernels.so-000-gfx90a.hsaco", f"{IMAGES}/amd-gfx11xx/a.aks2",
-}  # fmt: skip
+    f"{LIBRARY}/TensileLibrary_lazy_gfx90a.dat",
+    f"{LIBRARY}/Kernels.so-000-gfx90a.hsaco",
+    f"{IMAGES}/amd-gfx11xx/a.aks2",
+}
 
 
 @pytest.fixture
