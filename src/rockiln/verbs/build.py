@@ -14,6 +14,7 @@ from rockiln.plan import PlannedTarget
 from rockiln.scratch import remove_abandoned
 from rockiln.verbs.answer import Answer, format_bytes
 from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add_json, add_targets
+from rockiln.verbs.diff import measure_image
 
 if TYPE_CHECKING:
     from rockiln.sizes.inventory import Sizes
@@ -29,6 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record-sizes", action="store_true",
         help="write what an image within its budget weighs to images/NAME/sizes/TARGET.json, to be committed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--since", metavar="IMAGE",
+        help="past the budget, list growths since IMAGE (as rockiln diff takes it), not since what was recorded",
     )  # fmt: skip
     parser.add_argument("--smoke", action="store_true", help="run the image's checks when it is built")
     add_engine(parser)
@@ -51,7 +56,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     images, lines = [], []
     fault: RockilnError | None = None
     for planned in invocation.select(tuple(args.targets)):
-        earlier = find_earlier(planned, invocation)
+        earlier = find_earlier(planned, args, invocation)
         image = have_image(planned, args, invocation)
         images.append(image)
         lines.append(describe_image(image))
@@ -84,10 +89,13 @@ def have_image(planned: PlannedTarget, args: argparse.Namespace, invocation: Inv
     return build_image(planned, invocation, options)
 
 
-def find_earlier(planned: PlannedTarget, invocation: Invocation) -> Sizes | None:
-    """What to compare with past the budget: the record that somebody committed, else what was built last."""
+def find_earlier(planned: PlannedTarget, args: argparse.Namespace, invocation: Invocation) -> Sizes | None:
+    """What to compare with past the budget: the image that was named, else the record that somebody committed, else
+    what was built last."""
     from rockiln.sizes.stored import read_record, read_sizes
 
+    if args.since:
+        return measure_image(args.since, invocation).sizes
     if record := read_record(record_path(planned)):
         return record
     last = read_sizes(invocation.folders.target_path(planned.id) / "sizes.json")

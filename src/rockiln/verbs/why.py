@@ -1,4 +1,4 @@
-"""rockiln why: a target and a path → who brought it, which layer holds it, or which rule dropped it."""
+"""rockiln why: a target and a path → who brought it, which layer holds it, its archs; or which rule dropped it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
+from rockiln.sizes.kinds import find_kind
 from rockiln.verbs.answer import Answer
+from rockiln.verbs.describe_path import describe_path
 from rockiln.verbs.show import read_stage_value, select_one
 
 Record = dict[str, object]
+MAX_STEPS = 1000
+"""Links may lead in a circle."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,28 +31,41 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     rootfs: Record = read_stage_value(target_id, "rootfs", invocation)  # type: ignore[assignment]  # a Rootfs
     entries: dict[str, list[object]] = rootfs["entries"]  # type: ignore[assignment]
     path = _follow_folders(args.path.strip("/"), entries)
-    value = _find_entry(path, entries, target_id, invocation) or _find_dropped(path, target_id, invocation)
+    value = _find_entry(path, rootfs, target_id, invocation) or _find_dropped(path, target_id, invocation)
     if value is None:
         raise UsageError(f"{target_id} holds no /{path}, and no rule dropped it", hint=_suggest(path, entries))
     value |= _find_slimmed(path, target_id, invocation)
-    return Answer(text=_describe(value), value=value)
+    value |= _find_archs(path, target_id, invocation) | _find_findings(path, target_id, invocation)
+    return Answer(text=describe_path(value), value=value)
 
 
-def _find_entry(
-    path: str, entries: dict[str, list[object]], target_id: str, invocation: Invocation
-) -> Record | None:
+def _find_entry(path: str, rootfs: Record, target_id: str, invocation: Invocation) -> Record | None:
+    entries: dict[str, list[Any]] = rootfs["entries"]  # type: ignore[assignment]
+    owners: dict[str, dict[str, str]] = rootfs["owners"]  # type: ignore[assignment]
     entry = entries.get(path)
     if entry is None:
         return None
     owner = str(entry[8])
     layers: list[Record] = read_stage_value(target_id, "layers", invocation)  # type: ignore[assignment]
     layer = next((item["title"] for item in layers if owner in item["owners"]), "")  # type: ignore[operator]
-    return {"path": path, "kind": entry[1], "size_bytes": entry[5], "link": entry[7], "owner": owner, "layer": layer}
+    found = {"path": path, "kind": entry[1], "size_bytes": entry[5], "link": entry[7], "owner": owner, "layer": layer}
+    version = owners.get(owner, {}).get("version", "")
+    below = _sum_below(path, entries) if entry[1] == "directory" else None
+    return {**found, "version": version, "file_kind": find_kind(path) if entry[1] == "file" else "", "below": below}
+
+
+def _sum_below(path: str, entries: dict[str, list[Any]]) -> Record:
+    """Regular files in a folder and all folders in it."""
+    sizes = [row[5] for other, row in entries.items() if row[1] == "file" and other.startswith(f"{path}/")]
+    return {"files": len(sizes), "size_bytes": sum(sizes)}
 
 
 def _find_dropped(path: str, target_id: str, invocation: Invocation) -> Record | None:
-    dropped: list[Record] = read_stage_value(target_id, "dropped", invocation)  # type: ignore[assignment]
-    return next((item for item in dropped if item["path"] == path), None)
+    """A path that a rule took out; with the sum of all that went below it."""
+    dropped: list[dict[str, Any]] = read_stage_value(target_id, "dropped", invocation)  # type: ignore[assignment]
+    found = next((item for item in dropped if item["path"] == path), None)
+    sizes = [item["size_bytes"] for item in dropped if item["path"].startswith(f"{path}/")]
+    return found and {**found, **({"below": {"files": len(sizes), "size_bytes": sum(sizes)}} if sizes else {})}
 
 
 def _find_slimmed(path: str, target_id: str, invocation: Invocation) -> Record:
@@ -59,47 +76,34 @@ def _find_slimmed(path: str, target_id: str, invocation: Invocation) -> Record:
     return {name: item for name, item in (("code", file), ("shared", shared)) if item}
 
 
+def _find_archs(path: str, target_id: str, invocation: Invocation) -> Record:
+    """Bytes of device code in the file as it is now, by target."""
+    sizes: dict[str, Any] = read_stage_value(target_id, "sizes", invocation)  # type: ignore[assignment]  # Sizes
+    return {"archs": sizes["code"].get(path, {})}
+
+
+def _find_findings(path: str, target_id: str, invocation: Invocation) -> Record:
+    """What the audit of the build found about it."""
+    report: dict[str, Any] = read_stage_value(target_id, "audit", invocation)  # type: ignore[assignment]  # an AuditReport
+    return {"findings": [finding for finding in report["findings"] if finding["path"] == f"/{path}"]}
+
+
 def _follow_folders(path: str, entries: dict[str, list[object]]) -> str:
     """/bin/ls → usr/bin/ls: links among the parent folders are followed, the last name is not."""
-    resolved = ""
-    for name in path.split("/"):
-        entry = entries.get(resolved)
+    done, waiting = "", path.split("/")
+    for _ in range(MAX_STEPS):
+        if len(waiting) <= 1:
+            break
+        done = posixpath.normpath(posixpath.join("/", done, waiting.pop(0))).strip("/")
+        entry = entries.get(done)
         if entry is not None and entry[1] == "symlink":
             link = str(entry[7])
-            resolved = posixpath.normpath(posixpath.join("/", posixpath.dirname(resolved), link)).strip("/")
-        resolved = f"{resolved}/{name}".strip("/")
-    return resolved
+            waiting = [*filter(None, link.split("/")), *waiting]
+            done = "" if link.startswith("/") else posixpath.dirname(done)
+    return "/".join((done, *waiting)).strip("/")
 
 
 def _suggest(path: str, entries: dict[str, list[object]]) -> str:
     name = posixpath.basename(path)
     similar = sorted(other for other in entries if posixpath.basename(other) == name)[:3]
     return f"there is /{', /'.join(similar)}" if similar else "rockiln show TARGET rootfs lists every path"
-
-
-def _describe(value: Record) -> str:
-    lines = [_describe_place(value)]
-    if "code" in value:
-        lines.append(_describe_code(value["code"]))  # type: ignore[arg-type]  # a SlimmedFile
-    if "shared" in value:
-        shared: Record = value["shared"]  # type: ignore[assignment]  # a SharedFile
-        lines.append(f"  equal to /{shared['link']}: a link by rule {shared['rule']!r} ({shared['size_bytes']} bytes)")
-    return "\n".join(lines)
-
-
-def _describe_place(value: Record) -> str:
-    if "rule" in value:
-        return f"/{value['path']}: dropped by rule {value['rule']!r} ({value['size_bytes']} bytes of {value['owner']})"
-    link = f" -> {value['link']}" if value["link"] else ""
-    return f"/{value['path']}{link}: {value['kind']} of {value['owner']}, in layer {value['layer']!r}"
-
-
-def _describe_code(file: dict[str, Any]) -> str:
-    reason = f": {file['reason']}" if file["reason"] else ""
-    if file["outcome"] == "dropped":
-        return f"  {file['rule']} data for {', '.join(file['dropped'])}{reason}"
-    if file["outcome"] == "slimmed":
-        gone = f"{file['before_bytes']} → {file['after_bytes']} bytes, without {', '.join(file['dropped'])}"
-        return f"  {file['rule']}: {gone}; keeps {', '.join(file['kept'])}"
-    verb = "left alone" if file["outcome"] == "refused" else "unchanged"
-    return f"  {file['rule']}: {verb}{reason or ', keeps ' + ', '.join(file['kept'])}"

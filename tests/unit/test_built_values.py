@@ -1,0 +1,130 @@
+"""why, report and diff of a target that is built, by the command line, in a project with the real matrix."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from built_folder import LIBRARY, small_tree, write_audit, write_built
+from rockiln.cli import main
+from rockiln.contents import Contents
+from rockiln.manifest import Entry
+
+ROOT = Path(__file__).parents[2]
+JAX, TENSORFLOW = "jax-0.6.2-cpu-py3.11-debian-12", "tensorflow-2.19.1-cpu-py3.11-debian-12"
+KERNEL = f"{LIBRARY}/Kernels.so-000-gfx942.hsaco"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """JAX is built, with links of links; TensorFlow is not."""
+    shutil.copy(ROOT / "matrix.toml", tmp_path)
+    shutil.copytree(ROOT / "images", tmp_path / "images")
+    contents = Contents(tmp_path / "contents")
+    links = {
+        "opt/rocm-latest": "/etc/alternatives/rocm",
+        "etc/alternatives/rocm": "/opt/rocm",
+        "srv/again": "../opt/rocm-latest",
+        "srv/circle": "other",
+        "srv/other": "circle",
+    }
+    tree = small_tree(contents)
+    entries = {path: Entry(path, "symlink", 0o777, 0, 0, 0, "", link, "deb:tool") for path, link in links.items()}
+    made = ("etc/alternatives", "srv")
+    folders = {path: Entry(path, "directory", 0o755, 0, 0, 0, "", "", "deb:tool") for path in made}
+    tree = replace(tree, entries=dict(sorted({**tree.entries, **entries, **folders}.items())))
+    write_built(tmp_path / "build" / JAX, JAX, tree, contents)
+    write_audit(tmp_path / "build" / JAX, f"/{KERNEL}")
+    return tmp_path
+
+
+def ask(project: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["--project", str(project), *words])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_why_tells_owner_layer_archs_cut_and_findings(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = ask(project, capsys, "why", JAX, f"/{KERNEL}")
+    assert code == 0
+    lines = said.splitlines()
+    assert lines[:4] == [
+        f"/{KERNEL}: file of deb:rocblas 1.0, in layer 'rocm: rocblas 1.0'",
+        "  7.0 kB (7000 bytes), kernel data",
+        "  code for gfx942 7.0 kB; the rest 0 B",
+        "  rocblas: 20.0 kB → 7.0 kB, without gfx90a 13.0 kB",
+    ]
+    assert lines[4].startswith("  error needed-missing: libnuma.so.1")
+
+
+@pytest.mark.parametrize(
+    "path", ["/opt/rocm-latest/lib/rocblas", "/srv/again/lib/../lib/rocblas", f"/{LIBRARY}/.."]
+)
+def test_why_follows_links_of_links(project: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
+    _, said, _ = ask(project, capsys, "why", JAX, f"{path}/library/Kernels.so-000-gfx942.hsaco")
+    assert said.startswith(f"/{KERNEL}: file of")
+
+
+def test_why_of_a_circle_of_links_ends(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = ask(project, capsys, "why", JAX, "/srv/circle/x")
+    assert code == 2
+    assert "holds no" in said
+
+
+def test_why_sums_a_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said, _ = ask(project, capsys, "why", JAX, "/opt/venv")
+    assert said.splitlines()[1] == "  12.0 kB in 2 files below"
+
+
+def test_why_names_the_rule_that_dropped_a_path(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said, _ = ask(project, capsys, "why", JAX, "/usr/share/man/man3/tool.3")
+    assert said == "/usr/share/man/man3/tool.3: dropped by rule 'docs' (300 B of deb:tool)\n"
+
+
+def test_why_as_json_is_a_record(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said, _ = ask(project, capsys, "why", JAX, f"/{KERNEL}", "--json")
+    value = json.loads(said)
+    assert (value["owner"], value["version"], value["archs"]) == ("deb:rocblas", "1.0", {"gfx942": 7000})
+    assert value["code"]["outcome"] == "slimmed"
+
+
+def test_report_of_all_takes_what_is_built(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = ask(project, capsys, "report", "--all")
+    assert code == 0
+    path = project / "build" / JAX / "report.html"
+    assert said.startswith(str(path))
+    assert path.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ((), "rockiln report --all"),
+        (("--all", JAX), "rockiln report --all"),
+        ((TENSORFLOW,), f"rockiln build {TENSORFLOW}"),
+        ((JAX, "--output", "/nowhere/at/all.html"), "--output names a file"),
+    ],
+)
+def test_report_that_cannot_be_is_refused(
+    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], hint: str
+) -> None:
+    code, _, said = ask(project, capsys, "report", *words)
+    assert code == 2
+    assert hint in said
+
+
+def test_diff_of_a_target_with_itself_finds_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = ask(project, capsys, "diff", JAX, JAX)
+    assert code == 0
+    assert said.splitlines()[3] == "layers: 4 shared, 14.8 kB; 0 to pull"
+    assert len(said.splitlines()) == 4
+
+
+def test_diff_with_a_target_that_is_not_built_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = ask(project, capsys, "diff", JAX, TENSORFLOW)
+    assert code == 2
+    assert f"rockiln build {TENSORFLOW}" in said
