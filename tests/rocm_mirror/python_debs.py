@@ -18,7 +18,7 @@ SERIES = "3.12"
 VERSION = "3.12.3-1"
 LEFT_OUT = (
     "__pycache__", "config-*", "ensurepip", "idlelib", "lib2to3", "site-packages", "dist-packages", "test", "tests",
-    "tkinter", "turtledemo", "_tkinter*", "_test*",
+    "tkinter", "turtledemo", "_tkinter*", "_test*", "nis.*",
 )  # fmt: skip
 LIBRARY_DEPENDENCIES = (
     "libbz2-1.0", "libc6", "libexpat1", "libffi8", "liblzma5", "libncursesw6", "libreadline8t64", "libsqlite3-0",
