@@ -6,11 +6,23 @@ import dataclasses
 import os
 import posixpath
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from hipcompat.scan.finding import VERDICTS, FileReport, Finding
+from hipcompat.scan.finding import VERDICTS, FileReport, Finding, Verdict
 
-Includes = Mapping[str, tuple[tuple[str, int, int], ...]]
-"""Path → quoted names that it includes, with line and column."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Included:
+    """One #include, and where it stands."""
+
+    name: str
+    is_quoted: bool
+    line: int
+    column: int
+
+
+Includes = Mapping[str, tuple[Included, ...]]
+"""By path."""
 
 
 def follow_includes(reports: tuple[FileReport, ...], includes: Includes) -> tuple[FileReport, ...]:
@@ -22,11 +34,14 @@ def follow_includes(reports: tuple[FileReport, ...], includes: Includes) -> tupl
 
 def _worsen(report: FileReport, reached: Iterable[str], own: Mapping[str, FileReport]) -> FileReport:
     others = [own[path] for path in reached]
-    blocked = tuple(sorted(other.path for other in others if other.verdict == "blocked"))
-    verdict = max((report.verdict, *(other.verdict for other in others)), key=VERDICTS.index)
+    toolkit = {name for file in (report, *others) for name in file.toolkit}
+    blocked = {other.path for other in others if other.verdict == "blocked"}
+    blocked |= {file.path for file in (report, *others) if toolkit.intersection(file.errors_with)}
+    worst = max((report.verdict, *(other.verdict for other in others)), key=VERDICTS.index)
+    verdict: Verdict = "blocked" if blocked else worst
     if verdict == report.verdict and not blocked:
         return report
-    return dataclasses.replace(report, verdict=verdict, blocked_through=blocked)
+    return dataclasses.replace(report, verdict=verdict, blocked_through=tuple(sorted(blocked)))
 
 
 def _reach(start: str, graph: Mapping[str, tuple[str, ...]]) -> set[str]:
@@ -45,7 +60,7 @@ def _resolve(reports: tuple[FileReport, ...], includes: Includes) -> dict[str, t
     index = _Index(report.path for report in reports)
     graph = {}
     for report in reports:
-        targets = (index.find(report.path, name) for name, _, _ in includes.get(report.path, ()))
+        targets = (index.find(report.path, item.name) for item in includes.get(report.path, ()))
         graph[report.path] = tuple(target for target in targets if target)
     return graph
 
@@ -82,11 +97,12 @@ def note_unresolved(reports: tuple[FileReport, ...], includes: Includes) -> tupl
         if report.renamed or report.findings:
             missing = tuple(
                 Finding(
-                    path=report.path, line=line, column=column, end_column=column + len(name),
-                    rule="unresolved-include", severity="note", detail=name, excerpt=f'#include "{name}"',
+                    path=report.path, line=item.line, column=item.column, end_column=item.column + len(item.name),
+                    rule="unresolved-include", severity="note", detail=item.name, excerpt=f'#include "{item.name}"',
                 )
-                for name, line, column in includes.get(report.path, ())
-                if not index.has_name(name) and not _is_beside(report.path, name) and not _is_known(name)
+                for item in includes.get(report.path, ())
+                if item.is_quoted and not index.has_name(item.name) and not _is_beside(report.path, item.name)
+                and not _is_known(item.name)
             )  # fmt: skip
             findings = tuple(sorted((*report.findings, *missing), key=lambda finding: (finding.line, finding.column)))
             report = dataclasses.replace(report, findings=findings)  # noqa: PLW2901  # the same file, with more said

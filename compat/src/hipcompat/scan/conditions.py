@@ -38,6 +38,17 @@ UNDEFINED = frozenset((
 Value = int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A branch that is dead or unknown, or taken for want of NVIDIA's compiler; and what its #if asks."""
+
+    start: int
+    end: int
+    words: str
+    is_dead: bool
+    is_unknown: bool
+
+
 @dataclass(slots=True)
 class _Level:
     """One #if that is open: what its branches were so far."""
@@ -47,6 +58,8 @@ class _Level:
     was_taken: Value
     """An earlier branch was."""
     start: int
+    words: str
+    """What the #if asks."""
 
 
 @dataclass(slots=True)
@@ -55,6 +68,7 @@ class _Walk:
     levels: list[_Level] = field(default_factory=list)
     dead: list[tuple[int, int]] = field(default_factory=list)
     unknown: list[tuple[int, int]] = field(default_factory=list)
+    asked: list[Branch] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +77,13 @@ class Seen:
 
     code: Code
     unknown: tuple[tuple[int, int], ...]
+    branches: tuple[Branch, ...]
 
 
 def drop_dead_code(code: Code) -> Seen:
     """Follow the conditionals of one file, by what HIP's compiler defines and what the file itself does."""
     if "#" not in code.code:
-        return Seen(code=code, unknown=())
+        return Seen(code=code, unknown=(), branches=())
     walk = _Walk(macros={})
     for match in _DIRECTIVE.finditer(code.code):
         if begins_line(code.code, match.start()):
@@ -76,7 +91,9 @@ def drop_dead_code(code: Code) -> Seen:
     for level in walk.levels:
         _close(walk, level, len(code.code))
     text = _blank_ranges(code.code, merge_ranges(walk.dead))
-    return Seen(code=dataclasses.replace(code, code=text), unknown=merge_ranges(walk.unknown))
+    return Seen(
+        code=dataclasses.replace(code, code=text), unknown=merge_ranges(walk.unknown), branches=tuple(walk.asked)
+    )
 
 
 def _blank_ranges(text: str, ranges: tuple[tuple[int, int], ...]) -> str:
@@ -91,7 +108,7 @@ def _blank_ranges(text: str, ranges: tuple[tuple[int, int], ...]) -> str:
 def _follow(walk: _Walk, word: str, rest: str, after: int, before: int) -> None:
     if word in {"if", "ifdef", "ifndef"}:
         value = _decide(walk, word, rest)
-        walk.levels.append(_Level(taken=value, was_taken=value, start=after))
+        walk.levels.append(_Level(taken=value, was_taken=value, start=after, words=rest))
     elif word in {"define", "undef"}:
         if all(level.taken != 0 for level in walk.levels):
             _define(walk, word, rest)
@@ -105,6 +122,7 @@ def _follow(walk: _Walk, word: str, rest: str, after: int, before: int) -> None:
         level.taken = 0 if level.was_taken == 1 else value if level.was_taken == 0 else (0 if value == 0 else None)
         level.was_taken = 1 if 1 in {level.was_taken, level.taken} else None if level.was_taken is None else level.taken
         level.start = after
+        level.words = f"{level.words} {rest}"
 
 
 def _decide(walk: _Walk, word: str, rest: str) -> Value:
@@ -132,6 +150,11 @@ def _close(walk: _Walk, level: _Level, end: int) -> None:
         walk.dead.append((level.start, end))
     elif level.taken is None:
         walk.unknown.append((level.start, end))
+    if level.taken != 1 or "__CUDACC__" in level.words:
+        is_unknown = level.taken is None
+        walk.asked.append(
+            Branch(start=level.start, end=end, words=level.words, is_dead=level.taken == 0, is_unknown=is_unknown)
+        )
 
 
 def _is_defined(name: str, macros: dict[str, Value]) -> Value:

@@ -47,6 +47,10 @@ class FileReport:
     renamed: int
     blocked_through: tuple[str, ...] = ()
     """Included files, among those scanned, that are blocked."""
+    toolkit: tuple[str, ...] = ()
+    """CUDA's headers that it includes."""
+    errors_with: tuple[str, ...] = ()
+    """CUDA's headers together with which it does not build: it asks for their include guards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

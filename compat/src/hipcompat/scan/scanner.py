@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipcompat.scan.closure import follow_includes, note_unresolved
+from hipcompat.scan.closure import Included, follow_includes, note_unresolved
 from hipcompat.scan.detect.build import PATTERNS, find_build_hits
 from hipcompat.scan.detect.cuda import find_hits
 from hipcompat.scan.detect.python import find_python_hits
 from hipcompat.scan.detect.unit import Unit, make_unit
 from hipcompat.scan.finding import FileReport, Finding, Report, Skipped, judge_file
+from hipcompat.scan.guards import TOOLKIT, find_guarding_headers
 from hipcompat.scan.kinds import may_have_hits
 from hipcompat.scan.regions import is_inside
 from hipcompat.scan.rule import Hit, Severity, Target
@@ -26,7 +27,7 @@ from hipcompat.scan.tree import Candidate, find_files
 LARGEST_BYTES = 32 * 1024 * 1024
 """Larger files are not source that a person wrote; they are named as skipped."""
 _EXCERPT_CHARACTERS = 200
-_QUOTED = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]+)"')
+_INCLUDED = re.compile(rb'#[ \t]*include[ \t]*([<"])([^">\n]+)[">]')
 _BINARY_WORDS = (b"libcudart.so", b"libcuda.so.1", b"libcublas.so", b"libcudnn.so", b"libnvrtc.so")
 
 Progress = Callable[[int], None]
@@ -37,8 +38,7 @@ class Scanned:
     """One file with what later stages need of it: the includes."""
 
     report: FileReport
-    includes: tuple[tuple[str, int, int], ...]
-    """Quoted names, with line and column."""
+    includes: tuple[Included, ...]
     suppressed: int
 
 
@@ -95,7 +95,8 @@ def scan_bytes(content: bytes, file: Candidate, target: Target) -> Scanned | Ski
     if file.language == "cuda":
         unit = make_unit(text.raw)
         hits, renamed = find_hits(unit)
-        return _finish(file, text, _place_hits(hits, unit), renamed, target, _list_includes(unit, text))
+        scanned = _finish(file, text, _place_hits(hits, unit), renamed, target, _list_includes(unit, text))
+        return _add_toolkit(scanned, unit, hits, target)
     if file.language in PATTERNS:
         hits, renamed = find_build_hits(text.raw, file.language), Counter()
     else:
@@ -114,17 +115,28 @@ def _place_hits(hits: Iterable[Hit], unit: Unit) -> list[tuple[Hit, bool]]:
     ]
 
 
-def _list_includes(unit: Unit, text: Text) -> tuple[tuple[str, int, int], ...]:
-    return tuple(
-        (include.name, *text.find_position(unit.code.origin(include.start)))
-        for include in unit.includes
-        if include.is_quoted and not is_inside(unit.unknown, include.start)
+def _add_toolkit(scanned: Scanned, unit: Unit, hits: Iterable[Hit], target: Target) -> Scanned:
+    errors = [hit for hit in hits if RULES[hit.rule].severity == "error" and target.concerns(RULES[hit.rule])]
+    report = dataclasses.replace(
+        scanned.report,
+        toolkit=tuple(sorted({include.name for include in unit.includes if include.name in TOOLKIT})),
+        errors_with=find_guarding_headers(unit.branches, [hit.start for hit in errors]),
     )
+    return dataclasses.replace(scanned, report=report)
+
+
+def _list_includes(unit: Unit, text: Text) -> tuple[Included, ...]:
+    found = []
+    for include in unit.includes:
+        if not is_inside(unit.unknown, include.start):
+            line, column = text.find_position(unit.code.origin(include.start))
+            found.append(Included(name=include.name, is_quoted=include.is_quoted, line=line, column=column))
+    return tuple(found)
 
 
 def _finish(
     file: Candidate, text: Text, hits: list[tuple[Hit, bool]], renamed: Counter[str], target: Target,
-    includes: tuple[tuple[str, int, int], ...],
+    includes: tuple[Included, ...],
 ) -> Scanned:  # fmt: skip
     marks = read_marks(text)
     found = [
@@ -176,8 +188,10 @@ def _scan_binary(content: bytes, file: Candidate) -> Scanned:
 def _nothing(file: Candidate, content: bytes) -> Scanned:
     """No finding of its own; what it includes may have some."""
     report = FileReport(path=file.path, language=file.language, verdict="portable", findings=(), renamed=0)
-    names = _QUOTED.findall(content) if file.language == "cuda" else ()
-    includes = tuple((name.decode("utf-8", "replace"), 1, 1) for name in names)
+    names = _INCLUDED.findall(content) if file.language == "cuda" else ()
+    includes = tuple(
+        Included(name=name.decode("utf-8", "replace"), is_quoted=sign == b'"', line=1, column=1) for sign, name in names
+    )
     return Scanned(report=report, includes=includes, suppressed=0)
 
 

@@ -11,6 +11,8 @@ from hipcompat.facts.generate.c_names import find_identifiers, strip_comments
 _HEADER = re.compile(r"^usr/include/(.+)$")
 _PXD_COMMENT = re.compile(r"#[^\n]*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_ROUNDED = re.compile(r"#[ \t]*if[ \t]+defined[ \t]+OCML_BASIC_ROUNDED_OPERATIONS.*?#[ \t]*(?:else|endif)", re.DOTALL)
+"""Directed rounding, which no compiler of ROCm 7 switches on."""
 _VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]$")
 _CUB_CLASS = re.compile(r"\b(?:struct|class)\s+([A-Z]\w*)")
 _CUB_MEMBER = re.compile(r"\bstatic\s+(?:inline\s+)?hipError_t\s+(\w+)\s*\(")
@@ -35,7 +37,7 @@ def read_hip_side(headers: Iterable[tuple[str, str]], pxd: Iterable[tuple[str, s
     paths: set[str] = set()
     cub: set[str] = set()
     for name, text in headers:
-        identifiers |= find_identifiers(text)
+        identifiers |= find_identifiers(_ROUNDED.sub("", text))
         if match := _HEADER.match(name):
             paths.add(match[1])
             if match[1].startswith("hipcub/"):

@@ -31,7 +31,10 @@ _CAPTURING = frozenset(("capture", "capture-refused"))
 def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     """Hits in the order of the text, and the renamed names with their counts."""
     renamed: Counter[str] = Counter()
-    hits = [*find_include_hits(unit, renamed), *_find_names(unit, renamed), *patterns.find_pattern_hits(unit, renamed)]
+    left_out = (Hit(rule="cudacc-qualifier", start=start, end=end) for start, end in unit.left_out)
+    twice = (Hit(rule="cudacc-fallback", start=a, end=b, detail=unit.text[a:b]) for a, b in unit.defined_twice)
+    hits = [*left_out, *twice, *find_include_hits(unit, renamed), *_find_names(unit, renamed)]
+    hits += patterns.find_pattern_hits(unit, renamed)
     return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule))), renamed
 
 

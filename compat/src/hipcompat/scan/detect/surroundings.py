@@ -6,7 +6,7 @@ import re
 
 from hipcompat.scan.detect.ptx import find_opcodes
 from hipcompat.scan.detect.unit import Unit
-from hipcompat.scan.regions import is_inside, split_arguments
+from hipcompat.scan.regions import is_directive, is_inside, split_arguments
 from hipcompat.scan.rule import Hit, Hits
 
 _FULL_32 = re.compile(r"(?:0[xX][fF]{8}|~\s*0|-\s*1|4294967295|UINT_MAX|UINT32_MAX|0[xX]ffff'ffff)[uU]?[lL]?$")
@@ -100,6 +100,6 @@ def judge_shared_memory(unit: Unit, start: int, end: int) -> Hits:
 
 
 def judge_texture_fetch(unit: Unit, start: int, end: int) -> Hits:
-    """tex2D( or tex2D<float>( in device code."""
-    if _CALL.match(unit.text, end) and is_inside(unit.bodies, start):
+    """tex2D( or tex2D<float>( in device code, or in a macro for it."""
+    if _CALL.match(unit.text, end) and (is_inside(unit.bodies, start) or is_directive(unit.text, start)):
         yield Hit(rule="texture-fetch", start=start, end=end, detail=unit.text[start:end])

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hipcompat.scan.conditions import drop_dead_code
+from hipcompat.scan.conditions import Branch, drop_dead_code
 from hipcompat.scan.lexer import Code, lex
 from hipcompat.scan.regions import begins_line, find_device_bodies, split_arguments
 
 _INCLUDE = re.compile(r'#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]')
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+([A-Za-z_]\w*)(?:[ \t]+([^\n]*))?$", re.MULTILINE)
 _BEFORE_A_CALL = frozenset(("return", "else", "throw", "case", "delete", "do"))
+_QUALIFIER = re.compile(r"__(?:device|global|host)__")
+_PLAIN_FUNCTION = re.compile(
+    r"\b(?:inline|static)\s+\w+\s+(max|min|fminf|fmaxf|rsqrtf|rsqrt|umin|umax|make_\w+[234])\s*\("
+)
+_NVIDIA_COMPILER = re.compile(r"__CUDACC__|__NVCC__")
 _WORD_BEFORE = re.compile(r"(\w+|[*&>])[ \t]*$")
 
 
@@ -33,6 +38,11 @@ class Unit:
     unknown: tuple[tuple[int, int], ...]
     bodies: tuple[tuple[int, int], ...]
     includes: tuple[Include, ...]
+    branches: tuple[Branch, ...]
+    left_out: tuple[tuple[int, int], ...]
+    """Qualifiers of device functions that stand in a branch for NVIDIA's compiler only."""
+    defined_twice: tuple[tuple[int, int], ...]
+    """Functions of HIP that a branch for other compilers than NVIDIA's defines."""
     macros: dict[str, str]
     """Macros without parameters, and their text."""
 
@@ -44,7 +54,8 @@ class Unit:
 
 def make_unit(raw: str) -> Unit:
     """Read a file without its includes."""
-    seen = drop_dead_code(lex(raw))
+    whole = lex(raw)
+    seen = drop_dead_code(whole)
     code = seen.code
     includes = tuple(
         Include(name=match[2], is_quoted=match[1] == '"', start=match.start(2), end=match.end(2))
@@ -52,7 +63,36 @@ def make_unit(raw: str) -> Unit:
         if code.code[match.start()] == "#" and begins_line(code.code, match.start())
     )
     macros = {match[1]: (match[2] or "").strip() for match in _DEFINE.finditer(code.code)}
-    return Unit(code=code, unknown=seen.unknown, bodies=find_device_bodies(code.code), includes=includes, macros=macros)
+    return Unit(
+        code=code,
+        unknown=seen.unknown,
+        bodies=find_device_bodies(code.code),
+        includes=includes,
+        branches=seen.branches,
+        left_out=_find_left_out(whole.code, seen.branches),
+        defined_twice=_find_defined_twice(code.code, seen.branches),
+        macros=macros,
+    )
+
+
+def _find_left_out(code: str, branches: tuple[Branch, ...]) -> tuple[tuple[int, int], ...]:
+    """The first qualifier of each such branch."""
+    matches = (
+        _QUALIFIER.search(code, branch.start, branch.end)
+        for branch in branches
+        if branch.is_dead and _NVIDIA_COMPILER.search(branch.words)
+    )
+    return tuple(sorted({match.span() for match in matches if match}))
+
+
+def _find_defined_twice(code: str, branches: tuple[Branch, ...]) -> tuple[tuple[int, int], ...]:
+    """inline int max(int a, int b) { under #ifndef __CUDACC__."""
+    return tuple(
+        match.span(1)
+        for branch in branches
+        if not branch.is_dead and not branch.is_unknown and _NVIDIA_COMPILER.search(branch.words)
+        for match in _PLAIN_FUNCTION.finditer(code, branch.start, branch.end)
+    )
 
 
 def defines_itself(unit: Unit, name: str) -> bool:

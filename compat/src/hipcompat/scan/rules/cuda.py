@@ -76,6 +76,20 @@ CUDA_RULES = (
         example="#ifdef __CUDACC__\n#endif",
     ),
     Rule(
+        id="cudacc-qualifier", severity="error",
+        title="__device__ stands in a branch for NVIDIA's compiler only: the functions are the host's here",
+        advice="ask for __HIPCC__ as well",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+        example="#ifdef __CUDACC__\n__host__ __device__\n#endif\ninline float sign(float x);",
+    ),
+    Rule(
+        id="cudacc-fallback", severity="error",
+        title="a function that HIP has is defined for every compiler but NVIDIA's: here it is defined twice",
+        advice="leave it out where __HIPCC__ is defined",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+        example="#ifndef __CUDACC__\ninline int max(int a, int b) { return a > b ? a : b; }\n#endif",
+    ),
+    Rule(
         id="capability-check", severity="warning",
         title="a decision by compute capability; AMD's numbers (9.4, 9.5, 12.0) mean something else",
         advice="ask for the feature, or for gcnArchName",
