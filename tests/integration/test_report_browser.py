@@ -167,7 +167,9 @@ def test_names_of_files_are_text(opened: Page) -> None:
 
 def test_checks_audit_and_budget_are_shown(opened: Page) -> None:
     assert "it says 3, not 4" in str(opened.locator("#smoke").text_content())
-    assert "libnuma.so.1" in str(opened.locator("#audit").text_content())
+    findings = str(opened.locator("#audit").text_content())
+    assert "libnuma.so.1" in findings
+    assert "a library that a file links is nowhere in the image" in findings
     assert opened.locator(".fill.over").count() == 1
     opened.get_by_role("button", name="bare", exact=True).click()
     assert str(opened.locator("#smoke").text_content()).startswith("SmokeNot run: rockiln smoke bare")

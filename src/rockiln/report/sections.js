@@ -88,13 +88,15 @@ function makeFigures(target) {
     make("div", { class: "figure" }, make("dt", {}, label), make("dd", {}, make("strong", {}, value), note ? make("small", {}, note) : null, bar));
   const within = (bytes, ceiling) =>
     ceiling ? [`of ${formatBytes(ceiling)} allowed`, makeBar(bytes, ceiling, bytes > ceiling ? "over" : "")] : ["no budget", null];
-  const left = target.drops.reduce((sum, drop) => sum + drop.bytes, 0);
+  const cut = (target.slimmed || { files: [] }).files.filter((item) => item.outcome === "slimmed");
+  const left = target.drops.reduce((sum, drop) => sum + drop.bytes, 0) + cut.reduce((sum, item) => sum + item.before_bytes - item.after_bytes, 0);
+  const how = [target.drops.length ? `by ${plural(target.drops.length, "rule")}` : "", cut.length ? `cut out of ${plural(cut.length, "file")}` : ""];
   return make("dl", { class: "figures" },
     figure("To pull", formatBytes(target.compressed), ...within(target.compressed, target.budget.compressed)),
     figure("Unpacked", formatBytes(target.unpacked), ...within(target.unpacked, target.budget.unpacked)),
     figure("Packages", formatCount(target.packages.length), plural(target.files, "file")),
     figure("GPU code", target.archs.host < target.unpacked ? formatBytes(target.unpacked - target.archs.host) : "none", describeArchs(target)),
-    figure("Left out", formatBytes(left), target.drops.length ? `by ${plural(target.drops.length, "rule")}` : null));
+    figure("Left out", formatBytes(left), how.filter(Boolean).join(", ") || null));
 }
 
 function describeArchs(target) {
@@ -155,16 +157,31 @@ function makeSlimmedPart(title, why, items, describe) {
     items.length > shown.length ? make("p", { class: "note" }, `The first ${shown.length}; rockiln show TARGET slimmed lists all.`) : null);
 }
 
+const SEVERITY_BADGES = { error: "bad", warning: "warn", note: "off", expected: "off" };
+const FINDING_LIMIT = 100;
+
+/** Findings rule by rule; what somebody should do something about is open. */
 function makeAudit(target) {
   if (!target.audit) return section("audit", "Audit", null, make("p", { class: "empty" }, "Not run: rockiln audit ", make("span", { class: "mono" }, target.id)));
-  const words = { error: "bad", warning: "warn", note: "off", expected: "off" };
-  const rows = target.audit.findings.map((finding) => [
-    badge(words[finding.severity] || "off", finding.severity), finding.rule || finding.id || "", make("span", { class: "mono" }, finding.path || "\u2013"),
-    [finding.evidence, finding.reason ? make("span", { class: "why" }, ` ${finding.reason}`) : null], finding.remedy || "",
-  ]);
-  return section("audit", "Audit", null, rows.length
-    ? makeTable("Findings", [["Severity", ""], ["Rule", ""], ["Path", ""], ["Evidence", "wide"], ["What to do", "wide"]], rows)
-    : make("p", { class: "empty" }, "Nothing was found."));
+  const groups = new Map();
+  for (const finding of target.audit.findings) {
+    const key = `${finding.severity} ${finding.rule}`;
+    groups.set(key, [...(groups.get(key) || []), finding]);
+  }
+  const parts = [...groups.values()].map((findings) => makeFindings(findings, target.audit.meanings || {}));
+  return section("audit", "Audit", "What can be told without running the image.", parts.length ? parts : make("p", { class: "empty" }, "\u2713 Nothing was found."));
+}
+
+function makeFindings(findings, meanings) {
+  const [first] = findings;
+  const isOpen = first.severity === "error" || first.severity === "warning";
+  const rows = findings.slice(0, FINDING_LIMIT).map((finding) =>
+    make("li", {}, make("span", { class: "mono" }, finding.path || "settings of the image"), make("span", {}, finding.evidence, finding.reason ? make("span", { class: "why" }, ` (${finding.reason})`) : null)));
+  return make("details", { class: "rule findings", open: isOpen },
+    make("summary", {}, make("span", {}, badge(SEVERITY_BADGES[first.severity] || "off", first.severity), " ", make("b", {}, first.rule)), make("span", { class: "why" }, meanings[first.rule] || ""), make("span", { class: "n" }, plural(findings.length, "finding"))),
+    make("ul", {}, rows),
+    findings.length > rows.length ? make("p", { class: "note" }, `The first ${rows.length}; rockiln show TARGET audit lists all.`) : null,
+    first.remedy && first.severity !== "expected" ? make("p", { class: "note" }, `\u2192 ${first.remedy}`) : null);
 }
 
 function makeSmoke(target) {

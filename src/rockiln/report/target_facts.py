@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rockiln.audit.rules import RULES
 from rockiln.errors import UsageError
 from rockiln.sizes.difference import Measured
 
@@ -39,7 +40,7 @@ def describe_target(target_id: str, folder: Path, measured: Measured) -> Record:
         ],
         "drops": _sum_drops(read_stage(folder, "dropped", target_id), plan["recipe"]),
         "slimmed": _read_slimmed(folder),
-        "audit": _read_if_there(folder / "audit.json"),
+        "audit": _read_audit(folder),
         "smoke": _read_smoke(folder, sizes.digest),
     }  # fmt: skip
 
@@ -86,6 +87,15 @@ def _read_slimmed(folder: Path) -> Record | None:
         return None
     rows = [row for row in slimmed.get("files", ()) if row["outcome"] != "dropped"]
     return {"files": rows, "shared": slimmed.get("shared", [])}
+
+
+def _read_audit(folder: Path) -> Record | None:
+    """Findings, and what each of their rules means."""
+    audit = _read_if_there(folder / "audit.json")
+    if not isinstance(audit, dict):
+        return None
+    rules = sorted({finding["rule"] for finding in audit["findings"]} & RULES.keys())
+    return {"findings": audit["findings"], "meanings": {rule: RULES[rule].meaning for rule in rules}}
 
 
 def _read_smoke(folder: Path, digest: str) -> Record | None:
