@@ -42,6 +42,8 @@ _FEATURES = (
     (0x300, 0x200, ":xnack-"),
 )
 _PEEK_BYTES = 4096
+_PACKED_BYTES = 1 << 18
+"""Enough for the first block of a zstd stream, which is 128 KiB at most, also where it does not compress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,7 @@ def _read_names(table: bytes) -> Iterator[str]:
 def _unpack_head(source: ByteSource) -> bytes:
     """The first bytes of a compressed bundle, without unpacking the rest."""
     _, method, header_bytes = compressed.read_header(source, 0, source.size_bytes)
-    packed = source.read(header_bytes, min(1 << 16, source.size_bytes - header_bytes))
+    packed = source.read(header_bytes, min(_PACKED_BYTES, source.size_bytes - header_bytes))
     try:
         if method == compressed.ZLIB:
             return zlib.decompressobj().decompress(packed, _PEEK_BYTES)

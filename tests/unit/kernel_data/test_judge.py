@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fat_files import HOST_ID, compress_bundle, entry_id, make_bundle
 from rockiln.fatbin.byte_source import ByteSource
@@ -56,6 +60,30 @@ def test_compressed_bundle_of_one_gpu_goes_and_its_body_is_not_unpacked(version:
     content = compress_bundle(bundle("gfx1100"), version)
     assert isinstance(decide(f"{ROCBLAS}/TensileLibrary_Type_HH_gfx1100.co", content), Drop)
     assert isinstance(decide(f"{ROCBLAS}/TensileLibrary_Type_HH_gfx1100.co", content, frozenset({"gfx1100"})), Kept)
+
+
+def test_ids_are_found_before_code_that_does_not_compress(decide: Decide) -> None:
+    noise = random.Random(7).randbytes(400_000)  # noqa: S311 - no secret
+    for method in ("zstd", "zlib"):
+        content = compress_bundle(make_bundle([(HOST_ID, b""), (entry_id("gfx90a"), noise)]), 2, method)
+        assert isinstance(decide(f"{ROCBLAS}/TensileLibrary_Type_HH_gfx90a.co", content), Drop)
+
+
+@given(
+    magic=st.sampled_from(
+        [b"", b"CCOB\3\0\1\0", b"CCOB\2\0\0\0", b"__CLANG_OFFLOAD_BUNDLE__", code_object("gfx90a")[:48]]
+    ),
+    rest=st.binary(max_size=5000), path=st.sampled_from([TRANSFORM, f"{ROCBLAS}/x_gfx90a.co", "/a/b.hsaco", "/x/y"]),
+)  # fmt: skip
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_are_judged_and_none_is_cut_on_suspicion(magic: bytes, rest: bytes, path: str) -> None:
+    with TemporaryFile() as file:
+        file.write(magic + rest)
+        file.flush()
+        decision = judge(path, ByteSource(file.fileno()), GFX942)
+    if isinstance(decision, Drop):
+        assert magic.startswith(b"\x7fELF"), "only a whole header says what code is for"
+        assert path.endswith("x_gfx90a.co")
 
 
 @pytest.mark.parametrize(("name", "content"), [
