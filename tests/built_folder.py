@@ -9,6 +9,7 @@ from pathlib import Path
 from imaging import make_rootfs, plan_jax
 
 from rockiln.budget import Budget
+from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.image import Image, Layer
 from rockiln.jsonable import write_value
@@ -38,7 +39,7 @@ def small_tree(contents: Contents) -> Rootfs:
 
 
 def add_files(rootfs: Rootfs, owner: str, files: Mapping[str, int]) -> Rootfs:
-    """With files of that owner and size, whose bytes are nowhere; below 4 KiB nobody looks into them."""
+    """With files of that owner and size, whose bytes are nowhere: nobody looks into them, below 4 KiB or in Python."""
     added = {path: Entry(path, "file", 0o644, 0, 0, size, f"{size:064x}", "", owner) for path, size in files.items()}
     folders = {str(parent) for path in files for parent in Path(path).parents} - {".", *rootfs.entries}
     missing = {name: Entry(name, "directory", 0o755, 0, 0, 0, "", "", owner) for name in folders}
@@ -66,7 +67,8 @@ def write_built(folder: Path, target_id: str, rootfs: Rootfs, contents: Contents
     write_value(_dropped(), folder / "dropped.json")
     write_value(_slimmed(), folder / "slimmed.json")
     write_value(layers, folder / "layers.json")
-    write_value(complete_sizes(add_up_rootfs(target_id, rootfs, plans, contents), image), folder / "sizes.json")
+    sizes = add_up_rootfs(target_id, rootfs, plans, contents, contents.path.parent / "cache", Console(None))
+    write_value(complete_sizes(sizes, image), folder / "sizes.json")
 
 
 def _dropped() -> Sequence[Dropped]:

@@ -125,7 +125,7 @@ def _make_image(
     slimmed = slim_archs(stripped, planned.target.archs, contents, folders.cache_path, jobs, console)
     shared = share_equal(slimmed.rootfs, planned.recipe.shares)
     layers = split(shared.rootfs, planned.recipe.layer_budget)
-    sizes = add_up_rootfs(planned.id, shared.rootfs, layers, contents)
+    sizes = add_up_rootfs(planned.id, shared.rootfs, layers, contents, folders.cache_path, console)
     image = write_image(
         planned, locked, layers, contents, folders, options.compression, jobs, console, annotations=annotate(sizes)
     )

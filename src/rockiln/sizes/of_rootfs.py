@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.image import Image
 from rockiln.layers import LayerPlan
 from rockiln.manifest import Entry
 from rockiln.rootfs import Rootfs
-from rockiln.sizes.device_code import MIN_BYTES, measure_device_code
 from rockiln.sizes.inventory import FileSize, Inventory, LayerSize, Sizes, add_up
-from rockiln.sizes.kinds import find_kind, find_named_arch
+from rockiln.sizes.kinds import find_kind
+from rockiln.sizes.measured_code import measure_files
 
 
-def measure_rootfs(name: str, rootfs: Rootfs, plans: Sequence[LayerPlan], contents: Contents) -> Inventory:
-    """Every file, before layers are compressed: their digests and compressed sizes are still empty."""
+def add_up_rootfs(
+    name: str, rootfs: Rootfs, plans: Sequence[LayerPlan], contents: Contents, cache_path: Path, console: Console
+) -> Sizes:
+    """The sums of a tree that is about to become an image: digests and compressed sizes of layers are still empty.
+
+    Raises IntegrityError for a content that is not what its name says.
+    """
     layers = {owner: plan.title for plan in plans for owner in plan.owners}
     files = {path: size_file(entry, layers) for path, entry in rootfs.entries.items() if entry.kind == "file"}
-    return Inventory(
+    inventory = Inventory(
         name=name,
         digest="",
         files=files,
         versions={owner: found.version for owner, found in rootfs.owners.items()},
         layers=(),
-        code=_measure_code(files.values(), contents),
+        code=measure_files(files.values(), contents, cache_path, console),
     )
+    return add_up(inventory)
 
 
 def size_file(entry: Entry, layers: Mapping[str, str]) -> FileSize:
@@ -53,24 +61,3 @@ def describe_layers(image: Image) -> tuple[LayerSize, ...]:
         )
         for layer in image.layers
     )  # fmt: skip
-
-
-def add_up_rootfs(name: str, rootfs: Rootfs, plans: Sequence[LayerPlan], contents: Contents) -> Sizes:
-    """The sums of a tree that is about to become an image."""
-    return add_up(measure_rootfs(name, rootfs, plans, contents))
-
-
-def _measure_code(files: Iterable[FileSize], contents: Contents) -> dict[str, dict[str, int]]:
-    """Device code of each file that holds some; each content is looked at once."""
-    known: dict[str, dict[str, int]] = {}
-    found = {}
-    for file in files:
-        if named := find_named_arch(file.path) if file.kind == "kernel data" else "":
-            found[file.path] = {named: file.size_bytes}
-        elif file.size_bytes >= MIN_BYTES:
-            if file.sha256 not in known:
-                with contents.open(file.sha256) as opened:
-                    known[file.sha256] = measure_device_code(opened)
-            if known[file.sha256]:
-                found[file.path] = known[file.sha256]
-    return {path: targets for path, targets in found.items() if any(targets.values())}

@@ -9,9 +9,11 @@ import pytest
 from imaging import make_rootfs
 
 from fat_files import HOST_ID, PAGE, FatLibrary, bundle_for, compile_kernels, compress_bundle, make_bundle
+from rockiln.console import Console
 from rockiln.contents import Contents
-from rockiln.errors import ImageError
+from rockiln.errors import ImageError, IntegrityError
 from rockiln.layers import split
+from rockiln.rootfs import Rootfs
 from rockiln.sizes.annotation import ANNOTATION, annotate, read_manifest
 from rockiln.sizes.device_code import UNREAD, measure_device_code
 from rockiln.sizes.inventory import Sizes
@@ -44,7 +46,11 @@ def sum_small_tree(contents: Contents) -> Sizes:
             "opt/rocm/lib/rocblas/library/Kernels.so-000-gfx950.hsaco": ("deb:rocblas", b"y" * 50),
         },
     )
-    return add_up_rootfs("tiny", rootfs, split(rootfs, 10), contents)
+    return sum_tree(rootfs, contents)
+
+
+def sum_tree(rootfs: Rootfs, contents: Contents) -> Sizes:
+    return add_up_rootfs("tiny", rootfs, split(rootfs, 10), contents, contents.path.parent / "cache", Console(None))
 
 
 def test_raw_bundle_counts_each_code_object(tmp_path: Path) -> None:
@@ -101,6 +107,25 @@ def test_packages_archs_and_kinds_add_up_to_the_same(contents: Contents) -> None
     assert sizes.archs == {"gfx942": 100, "gfx950": 50, "host": 25}
     assert (sizes.packages["deb:tool"].size_bytes, sizes.packages["deb:tool"].files) == (15, 2)
     assert sizes.kinds == {"docs": 5, "kernel data": 150, "program": 10, "python": 10}
+
+
+def test_damaged_content_is_named_and_not_measured(tmp_path: Path, contents: Contents) -> None:
+    library = build_library(tmp_path, bundle_for(("gfx942",))).read_bytes()
+    rootfs = make_rootfs(contents, {"usr/lib/libfat.so": ("deb:fat", library)})
+    path = contents.path_of(rootfs.entries["usr/lib/libfat.so"].sha256)
+    path.chmod(0o644)
+    path.write_bytes(b"\0" + library[1:])
+    with pytest.raises(IntegrityError):
+        sum_tree(rootfs, contents)
+
+
+def test_content_is_looked_at_once(tmp_path: Path, contents: Contents) -> None:
+    library = build_library(tmp_path, bundle_for(("gfx942",))).read_bytes()
+    rootfs = make_rootfs(contents, {"usr/lib/libfat.so": ("deb:fat", library)})
+    first = sum_tree(rootfs, contents)
+    assert first.code["usr/lib/libfat.so"]["gfx942"] > 0
+    contents.discard(rootfs.entries["usr/lib/libfat.so"].sha256)
+    assert sum_tree(rootfs, contents) == first
 
 
 def test_annotation_says_what_was_summed(contents: Contents) -> None:
