@@ -13,6 +13,7 @@ import numpy as np
 from harness.case import Array, Case
 from harness.compare import find_differences
 from harness.execute import Prepared, execute, prepare
+from harness.results import find_results, make_key
 from rockiln_kernels.pack.build import Pack
 from rockiln_kernels.pack.manifest import VariantEntry
 from rockiln_kernels.spec import OpSpec, Rejected
@@ -50,7 +51,12 @@ def judge_variant(pack: Pack, variant: VariantEntry, case: Case) -> Finding | No
     prepared = prepare(spec, variant.cell, case, pack, variant)
     if isinstance(prepared, Rejected):
         return None
-    return Finding(variant=variant.key, case=case.name, fault=_find_fault(spec, prepared, case, pack))
+    results, key = find_results(), make_key(pack, variant, case)
+    fault = results.load(key)
+    if fault is None:
+        fault = _find_fault(spec, prepared, case, pack)
+        results.store(key, fault)
+    return Finding(variant=variant.key, case=case.name, fault=fault)
 
 
 def _find_fault(spec: OpSpec, prepared: Prepared, case: Case, pack: Pack) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,11 +123,22 @@ def _compile_all(
     advance(len(found), len(kernels))
     if not missing:
         return found
-    context = multiprocessing.get_context("spawn")  # Triton's LLVM does not survive a fork
-    with ProcessPoolExecutor(min(jobs, len(missing)), mp_context=context) as pool:
-        futures = {pool.submit(compile_kernel, kernels[key], arch, toolchain): key for key in missing}
-        for future in as_completed(futures):
-            found[futures[future]] = future.result()
-            cache.store(cache_keys[futures[future]], future.result())
-            advance(len(found), len(kernels))
+    for key, outcome in _compile_missing({key: kernels[key] for key in missing}, arch, toolchain, jobs):
+        found[key] = outcome
+        cache.store(cache_keys[key], outcome)
+        advance(len(found), len(kernels))
     return found
+
+
+def _compile_missing(
+    kernels: Mapping[str, Kernel], arch: Arch, toolchain: Toolchain, jobs: int
+) -> Iterator[tuple[str, Outcome]]:
+    """In this process if one job is allowed, else in a pool, as they get done."""
+    if jobs == 1:
+        yield from ((key, compile_kernel(kernel, arch, toolchain)) for key, kernel in kernels.items())
+        return
+    context = multiprocessing.get_context("spawn")  # Triton's LLVM does not survive a fork
+    with ProcessPoolExecutor(min(jobs, len(kernels)), mp_context=context) as pool:
+        futures = {pool.submit(compile_kernel, kernel, arch, toolchain): key for key, kernel in kernels.items()}
+        for future in as_completed(futures):
+            yield futures[future], future.result()

@@ -8,7 +8,7 @@ from rockiln_kernels.spec import ArraySpec, OpSpec
 _X = ArraySpec(name="x", dims=("M", "N"), dtype="T", layout="rows", folds_leading=True)
 _PLAIN_X = ArraySpec(name="x", dims=("M", "N"), dtype="T", layout="rows")
 _Q = ArraySpec(name="q", dims=("M", "N"), dtype="Q", folds_leading=True)
-_RULE = "max|x| / largest fp8, at least 1e-12; q = x / q_scale, to nearest even, saturated; NaN makes its scale, and all under it, NaN"
+_RULE = "max|x| / largest fp8, at least 1e-12; q = x / q_scale, to nearest even, saturated; NaN makes its scale NaN"
 
 
 def _make_spec(name: str, per: str, scale_dims: tuple[str, ...], *, folds: bool = True) -> OpSpec:
