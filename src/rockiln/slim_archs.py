@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import posixpath
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import zstandard
 
 import rockiln.fatbin
 import rockiln.kernel_data
@@ -76,6 +81,7 @@ def slim_archs(
         return Slimmed(rootfs=rootfs)
     fat, decisions = _look(rootfs.entries, wanted, contents)
     dropped = {path: OTHER_ARCHS for path, decision in decisions.items() if isinstance(decision, Drop)}
+    dropped |= dict.fromkeys(_find_links(rootfs.entries, dropped), OTHER_ARCHS)
     left = remove_paths(rootfs, add_emptied_folders(rootfs.entries, dropped), contents)
     data: list[tuple[Entry, Form]] = [
         (rootfs.entries[path], form) for path, decision in decisions.items() if (form := form_of(decision))
@@ -89,6 +95,15 @@ def slim_archs(
         path: replace(row, rule=rows[path].rule if path in rows else FAT_BINARY) for path, (_, row) in results.items()
     }
     return Slimmed(rootfs=replace(left, entries=entries), files=tuple(rows[path] for path in sorted(rows)))
+
+
+def _find_links(entries: Mapping[str, Entry], dropped: Mapping[str, str]) -> Iterator[str]:
+    """Symlinks that would lead nowhere."""
+    for path, entry in entries.items():
+        if entry.kind == "symlink":
+            target = posixpath.normpath(posixpath.join("/", posixpath.dirname(path), entry.link))
+            if target.lstrip("/") in dropped:
+                yield path
 
 
 def _look(
@@ -195,6 +210,7 @@ def _restore(entry: Entry, record: Mapping[str, Any]) -> Result:
 
 @cache
 def hash_code() -> str:
-    """Hash of what decides about a cut: a changed cutter or verifier cuts anew."""
+    """Hash of what decides about a cut: a changed cutter or verifier cuts anew, and so does another compressor."""
     folders = (Path(path) for package in (rockiln.fatbin, rockiln.kernel_data) for path in package.__path__)
-    return "".join(map(hash_tree, folders))
+    libraries = (zstandard.__version__, zlib.ZLIB_RUNTIME_VERSION, sqlite3.sqlite_version)
+    return "\0".join((*map(hash_tree, folders), *libraries))

@@ -51,6 +51,8 @@ def rootfs(contents: Contents, fat: bytes) -> Rootfs:
         f"{SITE}/pkg/text.py": ("wheel:pkg", b"x = 1\n"),
         **files,
         f"{FOLDER}/old/Kernels.so-000-gfx1100.hsaco": ("deb:rocblas", compile_kernels("gfx1100")),
+        f"{FOLDER}/kernels.hsaco": ("deb:rocblas", "-> Kernels.so-000-gfx90a.hsaco"),
+        f"{FOLDER}/kept.hsaco": ("deb:rocblas", f"-> /{FOLDER}/Kernels.so-000-gfx942.hsaco"),
         "usr/lib/again.so": ("deb:rocblas", f"=> {LIBRARY}"),
         MD5SUMS: ("deb:rocblas", f"{sums}{'0' * 32}  usr/lib/again.so\n".encode()),
     })  # fmt: skip
@@ -73,6 +75,8 @@ def test_tree_holds_its_archs_only(rootfs: Rootfs, contents: Contents, tmp_path:
     entries = slimmed.rootfs.entries
     assert entries[LIBRARY].size_bytes == rows["libfat.so"].after_bytes < len(fat)
     assert f"{FOLDER}/old" not in entries, "a folder that is emptied goes"
+    assert f"{FOLDER}/kernels.hsaco" not in entries, "so does a link that would lead nowhere"
+    assert f"{FOLDER}/kept.hsaco" in entries
     dropped = {one.path: one.rule for one in slimmed.rootfs.dropped}
     assert dropped[f"{FOLDER}/Kernels.so-000-gfx90a.hsaco"] == OTHER_ARCHS
 
@@ -83,7 +87,8 @@ def test_lists_are_true_for_hardlinks_too(rootfs: Rootfs, contents: Contents, tm
     assert next(csv.reader(record.splitlines()))[2] == str(entries[LIBRARY].size_bytes)
     sums = contents.read_bytes(entries[MD5SUMS].sha256).decode().splitlines()
     listed = {line[34:]: line[:32] for line in sums}
-    assert set(listed) == {path for path in entries if path.startswith(f"{FOLDER}/")} | {"usr/lib/again.so"}
+    there = {path for path, entry in entries.items() if path.startswith(f"{FOLDER}/") and entry.kind == "file"}
+    assert set(listed) == there | {"usr/lib/again.so"}
     for path, digest in listed.items():
         entry = entries[entries[path].link or path]
         assert hashlib.md5(contents.read_bytes(entry.sha256)).hexdigest() == digest  # noqa: S324 - dpkg's own
