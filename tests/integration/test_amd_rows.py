@@ -27,6 +27,9 @@ from rockiln.locked import LockedTarget
 from rockiln.matrix import read_matrix
 from rockiln.plan import Plan, PlannedTarget, make_plan
 from rockiln.recipe import read_recipes
+from rockiln.sizes.annotation import read_manifest
+from rockiln.sizes.of_image import measure_layout
+from rockiln.sizes.stored import read_sizes
 from rockiln.write_image import read_image
 from rocm_mirror_folder import ROOT_PATH, Project, build_mirror, make_project, mirror_variables
 
@@ -197,6 +200,21 @@ def test_build_says_what_became_of_each_file_with_code(built: FinishedImage, pro
     assert kinds >= {"fat-binary", "rocblas", "miopen"}
     said = project.run("why", built.image.target_id, f"/{next(iter(cut))}").stdout
     assert ", without gfx" in said
+
+
+def test_sizes_are_those_of_the_finished_files(built: FinishedImage, project: Project) -> None:
+    """From the build's values, from the layers, and from what the manifest says: the same bytes of every arch."""
+    target_id = built.image.target_id
+    said = read_sizes(project.path / "build" / target_id / "sizes.json")
+    assert said is not None
+    found = measure_layout(built.image.layout_path, Console(None)).sizes
+    assert (said.unpacked_bytes, said.archs, said.kinds, said.code) == (
+        found.unpacked_bytes, found.archs, found.kinds, found.code,
+    )  # fmt: skip
+    assert said.archs.keys() > set(find_planned(target_id).target.archs)
+    manifest = (built.image.layout_path / "blobs" / built.image.digest.replace(":", "/")).read_bytes()
+    published = read_manifest("", "", json.loads(manifest))
+    assert (published.packages, published.archs) == (said.packages, said.archs)
 
 
 def test_lists_of_installed_files_are_true(built: FinishedImage) -> None:
