@@ -40,7 +40,7 @@ Grammar = Callable[[re.Match[str]], Named]
 def name_file(path: str) -> Named | None:
     """What `path` tells; None for one that lies in no folder of kernel data."""
     for pattern, grammar in _GRAMMARS:
-        if matched := pattern.search(path):
+        if matched := pattern.match(path):
             return grammar(matched)
     return None
 
