@@ -1,0 +1,126 @@
+// Waits (CDNA3 ISA §4.4 "S_WAITCNT"; RDNA3 ISA §5.6; RDNA4 ISA §5.7) and happens-before by barriers, a byte at a time.
+#include "hazards.h"
+#include <algorithm>
+
+namespace gfxemu {
+
+static const char* counter_name(const Wave& w, int counter) {
+  bool split = w.group->machine->generation() >= 12;
+  static const char* kOld[] = {"vmcnt", "vscnt", "lgkmcnt", "lgkmcnt"};
+  static const char* kNew[] = {"loadcnt", "storecnt", "dscnt", "kmcnt"};
+  return split ? kNew[counter] : kOld[counter];
+}
+
+static Counter scalar_counter(const Wave& w) { return w.group->machine->generation() >= 12 ? kKm : kDs; }
+
+static void check_range(Wave& w, const Operand& o) {
+  if (o.kind == Kind::vector) {
+    for (u32 r = o.index; r < u32(o.index + o.width); r++)
+      for (int k = 0; k < 2; k++) {
+        int counter = k ? kDs : kLoad;
+        if (w.v_pending[k][r] > w.done[counter])
+          fail(FaultKind::missing_wait, std::string(r < 256 ? "v" : "a") + std::to_string(r & 255) + " is still in flight: no wait on " +
+               counter_name(w, counter) + " since its load", w.exec);
+      }
+  } else if (o.kind == Kind::scalar && o.index < kM0) {
+    for (u32 r = o.index; r < u32(o.index + o.width); r++)
+      if (w.s_pending[r] > w.done[scalar_counter(w)])
+        fail(FaultKind::missing_wait, "s" + std::to_string(r) + " is still in flight: no wait on " +
+             counter_name(w, scalar_counter(w)) + " since its load");
+  }
+}
+
+void check_operands(Wave& w, const Op& op) {
+  if (!w.any_pending || !w.group->machine->checks()) return;
+  check_range(w, op.dst);
+  check_range(w, op.dst2);
+  for (const Operand& o : op.src) check_range(w, o);
+}
+
+u32 issue(Wave& w, Counter counter) { return ++w.issued[counter]; }
+
+static void forget_finished(Wave& w) {
+  auto finished = [&](const Outstanding& o) { return o.sequence <= w.done[o.counter]; };
+  w.writes.erase(std::remove_if(w.writes.begin(), w.writes.end(), finished), w.writes.end());
+  w.any_pending = false;
+  for (int c = 0; c < kCounters; c++) w.any_pending |= w.done[c] != w.issued[c];
+}
+
+void wait_for(Wave& w, Counter counter, u32 limit) {
+  if (w.issued[counter] <= limit) return;
+  // Scalar loads return in any order: only a wait for zero says that one of them is there.
+  if (limit > 0 && counter == scalar_counter(w) && w.last_scalar > w.done[counter]) return;
+  w.done[counter] = std::max(w.done[counter], w.issued[counter] - limit);
+  forget_finished(w);
+}
+
+void mark_vector_pending(Wave& w, u32 reg, u32 count, Counter counter, u32 sequence) {
+  for (u32 r = reg; r < reg + count; r++) w.v_pending[counter == kDs ? 1 : 0][r] = sequence;
+  w.any_pending = true;
+}
+void mark_scalar_pending(Wave& w, u32 reg, u32 count, Counter, u32 sequence) {
+  for (u32 r = reg; r < reg + count && r < 128; r++) w.s_pending[r] = sequence;
+  w.any_pending = true;
+}
+
+u32 epoch_of(Group& g, u32 signals) {
+  while (g.epochs.size() <= signals) g.epochs.push_back(++g.machine->epoch);
+  return g.epochs[signals];
+}
+
+// Writes that nobody waited for before the barrier are as if they happened after it.
+static void restamp_unfinished(Wave& w) {
+  u32 stamp = epoch_of(*w.group, w.signals) << 8 | (w.index + 1);
+  for (const Outstanding& o : w.writes) {
+    Stamps& stamps = o.lds ? w.group->stamps : o.region->stamps;
+    for (int i = 0; i < kLanes; i++)
+      if (o.lanes >> i & 1) std::fill_n(stamps.write.begin() + i64(o.at[i]), o.bytes, stamp);
+  }
+}
+
+void signal_barrier(Wave& w) {
+  w.signals++;
+  w.group->arrived++;
+  w.group->machine->counts.barriers++;
+  if (w.group->machine->checks()) restamp_unfinished(w);
+}
+
+void remember_write(Wave& w, const Outstanding& o) {
+  w.any_pending = true;
+  if (w.group->waves.size() > 1 && w.group->machine->checks()) w.writes.push_back(o);
+}
+
+static bool ours(const Group& g, u32 id) { return std::binary_search(g.epochs.begin(), g.epochs.end(), id); }
+
+[[noreturn]] static void report_race(const Access& a, u32 stamp, const char* what) {
+  std::string other = (stamp & 0xff) == 0xff ? "several waves" : "wave " + std::to_string((stamp & 0xff) - 1);
+  fail(FaultKind::race, std::string(a.write ? "write to " : "read of ") + hex(a.address) + ", " + what + " by " + other +
+       " of the same workgroup with no barrier (or an unfinished write) between", 1ull << a.lane, a.address);
+}
+
+void note_access(Wave& w, const Access& a) {
+  u32 me = w.index + 1, epoch = epoch_of(*w.group, w.signals), since = epoch_of(*w.group, w.waits);
+  u32 stamp = epoch << 8 | me;
+  u32* writes = &a.stamps->write[a.offset];
+  u32* reads = &a.stamps->read[a.offset];
+  u32 suspicious = 0, foreign = 0;
+  for (u32 b = 0; b < a.bytes; b++) {
+    suspicious |= u32((writes[b] & 0xff) != me && writes[b] >> 8 >= since);
+    foreign |= u32((reads[b] & 0xff) != me && reads[b] >> 8 >= since);
+  }
+  if (suspicious || (a.write && foreign)) {
+    for (u32 b = 0; b < a.bytes; b++) {
+      if (a.write && a.before[b] == a.after[b]) continue;
+      if ((writes[b] & 0xff) != me && writes[b] >> 8 >= since && ours(*w.group, writes[b] >> 8))
+        report_race(a, writes[b], "written");
+      if (a.write && (reads[b] & 0xff) != me && reads[b] >> 8 >= since && ours(*w.group, reads[b] >> 8))
+        report_race(a, reads[b], "read");
+    }
+  }
+  if (a.write) { for (u32 b = 0; b < a.bytes; b++) writes[b] = stamp; return; }
+  if (!foreign) { for (u32 b = 0; b < a.bytes; b++) reads[b] = stamp; return; }
+  for (u32 b = 0; b < a.bytes; b++)
+    reads[b] = (reads[b] & 0xff) != me && reads[b] >> 8 == epoch ? epoch << 8 | 0xff : stamp;
+}
+
+}  // namespace gfxemu

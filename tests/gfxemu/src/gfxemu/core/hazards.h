@@ -1,0 +1,19 @@
+// What hardware punishes: results used before their wait, and accesses of two waves with no barrier between.
+#pragma once
+#include "vector.h"
+
+namespace gfxemu {
+
+void check_operands(Wave&, const Op&);                  // throws missing_wait
+u32 issue(Wave&, Counter);                              // a memory operation starts: its sequence number
+void wait_for(Wave&, Counter, u32 limit);
+void mark_vector_pending(Wave&, u32 reg, u32 count, Counter, u32 sequence);
+void mark_scalar_pending(Wave&, u32 reg, u32 count, Counter, u32 sequence);
+
+void signal_barrier(Wave&);
+u32 epoch_of(Group&, u32 signals);                      // id of the epoch after so many signals
+struct Access { Stamps* stamps; u64 offset; u32 bytes; bool write; const u8* before; const u8* after; int lane; u64 address; };
+void note_access(Wave&, const Access&);                 // throws race
+void remember_write(Wave&, const Outstanding&);
+
+}  // namespace gfxemu
