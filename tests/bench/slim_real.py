@@ -79,8 +79,8 @@ def _describe(report: SlimReport) -> dict[str, Any]:
     for one in report.files:
         outcomes[one.outcome] = outcomes.get(one.outcome, 0) + 1
         if one.outcome == "slimmed":
-            old = report.path / one.path.relative_to(report.output_path)
-            with old.open("rb") as before, one.path.open("rb") as after:
+            name = "" if report.path.is_file() else one.path.relative_to(report.output_path)
+            with (report.path / name).open("rb") as before, (report.output_path / name).open("rb") as after:
                 if before.read(4) == b"\x7fELF":
                     found = verify_files(before.fileno(), after.fileno(), frozenset(report.archs))
                     assert not found.faults, (one.path, found.faults)

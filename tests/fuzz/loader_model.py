@@ -41,13 +41,16 @@ class Image:
     content: bytes
 
     @cached_property
-    def loads(self) -> list[Load]:
+    def segments(self) -> list[tuple[int, ...]]:
         (start,) = struct.unpack_from("<Q", self.content, 32)
         size, count = struct.unpack_from("<HH", self.content, 54)
         if size != 56 or self.content[:4] != b"\x7fELF":
             raise NotLoadableError
-        rows = [struct.unpack_from("<IIQQQQQQ", self.content, start + 56 * number) for number in range(count)]
-        loads = [(one[3], one[5], one[6], one[2], one[1]) for one in rows if one[0] == 1]
+        return [struct.unpack_from("<IIQQQQQQ", self.content, start + 56 * number) for number in range(count)]
+
+    @cached_property
+    def loads(self) -> list[Load]:
+        loads = [(one[3], one[5], one[6], one[2], one[1]) for one in self.segments if one[0] == 1]
         end = 0
         for address, file_bytes, memory_bytes, offset, _ in loads:
             is_inside = offset + file_bytes <= len(self.content) and file_bytes <= memory_bytes
@@ -79,10 +82,8 @@ class Image:
 
     @cached_property
     def dynamic(self) -> Mapping[int, int]:
-        if ".dynamic" not in self.sections:
-            return {}
-        address, size_bytes, _ = self.sections[".dynamic"]
-        return dict(struct.iter_unpack("<QQ", self.read(address, size_bytes // 16 * 16)))
+        segment = next((one for one in self.segments if one[0] == 2), None)
+        return dict(struct.iter_unpack("<QQ", self.read(segment[3], segment[5] // 16 * 16))) if segment else {}
 
     @cached_property
     def rela(self) -> list[tuple[int, int, int, int]]:

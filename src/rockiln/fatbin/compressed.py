@@ -10,7 +10,7 @@ import hashlib
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, BinaryIO, Protocol, cast
 
@@ -21,7 +21,9 @@ from rockiln.fatbin.refusal import RefusedError, require
 
 MAGIC = b"CCOB"
 ZLIB, ZSTD = 0, 1
-ZSTD_LEVEL = 9
+LEVEL, BEST_LEVEL = 9, 19
+BEST_UP_TO_BYTES = 1 << 26
+"""Where all of a file's bundles are no more than this, the best level costs a second and takes off some percent."""
 WINDOW_LOG = 27
 """128 MiB: what zstd's own tools read without being asked; a larger window is memory, so it is refused."""
 
@@ -90,10 +92,18 @@ def make_spool() -> BinaryIO:
     return tempfile.TemporaryFile(prefix="rockiln-")
 
 
-def pack(raw: Iterator[bytes], raw_bytes: int, like: CompressedBundle, spool: BinaryIO) -> tuple[bytes, int]:
+def choose_level(bundles: Iterable[object]) -> int:
+    """For what is made of these bundles: a file with little to compress is compressed well."""
+    total_bytes = sum(one.raw_bytes for one in bundles if isinstance(one, CompressedBundle))
+    return BEST_LEVEL if total_bytes <= BEST_UP_TO_BYTES else LEVEL
+
+
+def pack(
+    raw: Iterator[bytes], raw_bytes: int, like: CompressedBundle, spool: BinaryIO, level: int = LEVEL
+) -> tuple[bytes, int]:
     """Compress a raw bundle onto the end of `spool`, as `like` is: (its header, bytes appended)."""
     digest = hashlib.md5(usedforsecurity=False)
-    compressor = _make_compressor(like.method, raw_bytes)
+    compressor = _make_compressor(like.method, raw_bytes, level)
     body_bytes = 0
     for piece in raw:
         digest.update(piece)
@@ -114,12 +124,12 @@ class _Compressor(Protocol):
     def flush(self) -> bytes: ...
 
 
-def _make_compressor(method: int, raw_bytes: int) -> _Compressor:
+def _make_compressor(method: int, raw_bytes: int, level: int) -> _Compressor:
     if method == ZLIB:
-        return zlib.compressobj(ZSTD_LEVEL)
+        return zlib.compressobj(LEVEL)
     window_log = max(10, min(WINDOW_LOG - 1, raw_bytes.bit_length()))
     parameters = zstandard.ZstdCompressionParameters.from_level(
-        ZSTD_LEVEL, source_size=raw_bytes, enable_ldm=True, window_log=window_log
+        level, source_size=raw_bytes, enable_ldm=True, window_log=window_log
     )
     return zstandard.ZstdCompressor(compression_params=parameters).compressobj(size=raw_bytes)
 

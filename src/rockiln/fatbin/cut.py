@@ -48,7 +48,7 @@ def plan_cut(source: ByteSource, archs: AbstractSet[str], spool: BinaryIO) -> Cu
     if elf is None or section is None:
         return None
     fat = read_fat_binary(elf, section)
-    repacker = Repacker(source, archs, spool)
+    repacker = Repacker(source, archs, spool, fat.bundles)
     bundles = tuple(repacker.repack(bundle) for bundle in fat.bundles)
     require(any(holds_code(bundle.kept) for bundle in bundles), "holds no code for any of the archs")
     places, used_bytes = _place(bundles)

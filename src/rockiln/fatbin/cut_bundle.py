@@ -16,7 +16,7 @@ def plan_bundle_cut(source: ByteSource, archs: AbstractSet[str], spool: BinaryIO
     """What to write. Raises RefusedError for a file that is not one bundle, with at most zeros behind it."""
     bundles = find_bundles(source, 0, source.size_bytes)
     require(len(bundles) == 1 and bundles[0].start == 0, "is not one bundle from its first byte on")
-    new = Repacker(source, archs, spool).repack(bundles[0])
+    new = Repacker(source, archs, spool, bundles).repack(bundles[0])
     require(holds_code(new.kept), "holds no code for any of the archs")
     is_smaller = bool(new.dropped) and new.size_bytes < source.size_bytes
     return Cut(

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from rockiln.fatbin.bundle import Bundle, Entry, encode_table, lay_out, read_bundle
 from rockiln.fatbin.byte_source import ByteSource
-from rockiln.fatbin.compressed import CompressedBundle, make_spool, pack, unpack
+from rockiln.fatbin.compressed import CompressedBundle, choose_level, make_spool, pack, unpack
 from rockiln.fatbin.entry_ids import is_host, serves
 from rockiln.fatbin.refusal import require
 from rockiln.fatbin.section import AnyBundle
@@ -53,8 +53,10 @@ def piece_bytes(piece: Piece) -> int:
 class Repacker:
     """Makes new bundles of one file's bundles. What it compresses lies in `spool` until the file is written."""
 
-    def __init__(self, source: ByteSource, archs: AbstractSet[str], spool: BinaryIO) -> None:
-        self._source, self._archs, self._spool = source, archs, spool
+    def __init__(
+        self, source: ByteSource, archs: AbstractSet[str], spool: BinaryIO, bundles: Sequence[AnyBundle]
+    ) -> None:
+        self._source, self._archs, self._spool, self._level = source, archs, spool, choose_level(bundles)
 
     def repack(self, old: AnyBundle) -> NewBundle:
         """The same bundle without what serves none of the archs. Raises RefusedError where nothing would be left."""
@@ -75,7 +77,7 @@ class Repacker:
             return NewBundle(old=old, pieces=(self._whole(old),), kept=kept, dropped=())
         pieces = pack_raw(raw_source, raw, kept)
         start = self._spool.tell()
-        head, body_bytes = pack(read_pieces(pieces), sum(map(piece_bytes, pieces)), old, self._spool)
+        head, body_bytes = pack(read_pieces(pieces), sum(map(piece_bytes, pieces)), old, self._spool, self._level)
         body = Span(source=ByteSource(self._spool.fileno()), start=start, size_bytes=body_bytes)
         return NewBundle(old=old, pieces=(head, body), kept=kept, dropped=dropped)
 
