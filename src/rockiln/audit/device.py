@@ -113,6 +113,7 @@ def _list_data_folders(scan: Scan, named: Mapping[str, Named]) -> Iterator[DataF
             folders[found.root, found.rule].append(path)
     for (root, rule), paths in sorted(folders.items()):
         indexes = [path for path in paths if _INDEX.fullmatch(path.rpartition("/")[2])]
+        indexes = [path for path in indexes if "_lazy_" in path] or indexes  # what the library opens first
         indexed = {arch for path in indexes for target in named[path].targets for arch in expand(target)}
         coded = {arch for path in paths for arch in _archs_of(scan.targets.get(path, ()))}
         yield DataFolder(path=root, rule=rule, indexed=frozenset(indexed), coded=frozenset(coded))

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from rockiln.audit.device_targets import read_device_targets
 from rockiln.audit.installed.elf_facts import MAGIC, ElfFacts, read_elf_facts
 from rockiln.audit.leak_words import Leak, find_leaks
-from rockiln.fatbin.byte_source import ByteSource
-from rockiln.fatbin.refusal import RefusedError
-from rockiln.kernel_data.content import HEAD_BYTES, Kind, read_content, sniff
-from rockiln.sizes.device_code import measure_device_code
+from rockiln.kernel_data.content import HEAD_BYTES, Kind, sniff
 
 _KEPT = re.compile(
     r"""
@@ -84,13 +82,11 @@ def wants_content(path: str, size_bytes: int, wanted: Wanted) -> bool:
 
 def _inspect_code(kind: Kind, file: BinaryIO, sha256: str) -> FileFacts:
     try:
-        if kind in {"host-elf", "other"}:
-            file.seek(0)
-            elf = read_elf_facts(file)
-            return FileFacts(sha256=sha256, elf=elf, targets=tuple(sorted(measure_device_code(file))))
-        targets = read_content(ByteSource(file.fileno())).targets
-        return FileFacts(sha256=sha256, targets=tuple(sorted(set(targets))))
-    except (ValueError, RefusedError) as fault:
+        targets = read_device_targets(file)
+        file.seek(0)
+        elf = read_elf_facts(file) if kind in {"host-elf", "other"} else None
+        return FileFacts(sha256=sha256, elf=elf, targets=targets)
+    except ValueError as fault:
         return FileFacts(sha256=sha256, fault=str(fault))
 
 

@@ -22,9 +22,12 @@ OPENED: Mapping[str, Severity] = {
     "librocsparse": "error",  # rocSOLVER and hipSOLVER: their sparse functions
     "libamdhip64": "error",
     "libhiprtc": "error",
-    "libhsa-runtime64": "note",  # RCCL asks for the name of the -dev package, and goes on without DMA-BUF
+    "libhsa-runtime64": "error",
 }
 """Libraries of which it is known what breaks when dlopen does not find them; others are tried and done without."""
+
+DONE_WITHOUT = frozenset({"libamdhip64", "libhsa-runtime64"})
+"""hipRTC and RCCL ask for these by the name of the -dev package: only a fault where there is none of any name."""
 
 _UNSAFE = re.compile(r"(?:tmp|var/tmp|dev/shm|home)(?:/.*)?")
 """Where others than root may put a library, in this image or on the host of a mount."""
@@ -55,18 +58,19 @@ def _find_unopenable(tree: Tree, loader: Loader, promises: Promises) -> Iterator
                 by_stem[matched["stem"]].append(name)
         for stem, names in sorted(by_stem.items()):
             if not any(loader.find_opened(name, path) for name in names) and not _is_itself(facts.soname, stem):
-                yield _judge_unopenable(path, stem, names, promises)
+                is_here = stem in DONE_WITHOUT and any(name.startswith(f"{stem}.so") for name in loader.cache)
+                yield _judge_unopenable(path, names, promises, "note" if is_here else OPENED[stem])
 
 
 def _is_itself(soname: str, stem: str) -> bool:
     return soname.startswith(f"{stem}.so")
 
 
-def _judge_unopenable(path: str, stem: str, names: Sequence[str], promises: Promises) -> Finding:
+def _judge_unopenable(path: str, names: Sequence[str], promises: Promises, severity: Severity) -> Finding:
     evidence = f"opens {' or '.join(names)}"
     if reason := next((promises.absent[name] for name in names if name in promises.absent), ""):
         return find("dlopen-missing", path, evidence, severity="expected", reason=reason)
-    return find("dlopen-missing", path, evidence, severity=OPENED[stem])
+    return find("dlopen-missing", path, evidence, severity=severity)
 
 
 def _find_runpaths(tree: Tree, loader: Loader) -> Iterator[Finding]:

@@ -73,9 +73,9 @@ def read_content(source: ByteSource) -> Content:
     if kind == "code-object":
         return Content(kind=kind, targets=(_read_target(head),))
     if kind == "bundle":
-        return Content(kind=kind, targets=_list_targets(source.read(0, min(_PEEK_BYTES, source.size_bytes))))
+        return Content(kind=kind, targets=list_targets(source.read(0, min(_PEEK_BYTES, source.size_bytes))))
     if kind == "compressed-bundle":
-        return Content(kind=kind, targets=_list_targets(_unpack_head(source)))
+        return Content(kind=kind, targets=list_targets(unpack_head(source, 0, source.size_bytes)))
     return Content(kind=kind)
 
 
@@ -86,7 +86,7 @@ def _read_target(head: bytes) -> str:
     return machine + "".join(text for mask, value, text in _FEATURES if flags & mask == value)
 
 
-def _list_targets(table: bytes) -> tuple[str, ...]:
+def list_targets(table: bytes) -> tuple[str, ...]:
     """Targets of a bundle's entries by its first 4 KiB; entries themselves are looked at when it is cut."""
     return tuple(target_of(name) for name in _read_names(table) if not is_host(name))
 
@@ -105,10 +105,10 @@ def _read_names(table: bytes) -> Iterator[str]:
         yield table[place - name_bytes : place].decode("latin-1")
 
 
-def _unpack_head(source: ByteSource) -> bytes:
-    """The first bytes of a compressed bundle, without unpacking the rest."""
-    _, method, header_bytes = compressed.read_header(source, 0, source.size_bytes)
-    packed = source.read(header_bytes, min(_PACKED_BYTES, source.size_bytes - header_bytes))
+def unpack_head(source: ByteSource, start: int, end: int) -> bytes:
+    """The first bytes of the compressed bundle at `start`, its table with them, without unpacking the rest."""
+    _, method, header_bytes = compressed.read_header(source, start, end)
+    packed = source.read(start + header_bytes, min(_PACKED_BYTES, end - start - header_bytes))
     try:
         if method == compressed.ZLIB:
             return zlib.decompressobj().decompress(packed, _PEEK_BYTES)
