@@ -52,10 +52,9 @@ def judge_variant(pack: Pack, variant: VariantEntry, case: Case) -> Finding | No
     if isinstance(prepared, Rejected):
         return None
     results, key = find_results(), make_key(pack, variant, case)
-    fault = results.load(key)
-    if fault is None:
-        fault = _find_fault(spec, prepared, case, pack)
-        results.store(key, fault)
+    fault = "" if results.has_passed(key) else _find_fault(spec, prepared, case, pack)
+    if not fault:
+        results.keep_pass(key)
     return Finding(variant=variant.key, case=case.name, fault=fault)
 
 

@@ -1,4 +1,4 @@
-"""Code, emulator, case and rule → a key, and the finding that was made under it before. Only content decides."""
+"""Code, emulator, case and rule → a key, and whether that run passed before. Only content decides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import io
 import json
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -64,7 +63,7 @@ def hash_case(case: Case) -> str:
 
 
 def make_key(pack: Pack, variant: VariantEntry, case: Case) -> str:
-    """What the finding of one variant on one case depends on."""
+    """What the outcome of one variant on one case depends on."""
     import gfxemu
 
     kernels = [pack.manifest.kernels[launch.kernel] for launch in variant.launches]
@@ -78,24 +77,19 @@ def make_key(pack: Pack, variant: VariantEntry, case: Case) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultCache:
-    """A folder of faults by key; an empty fault is a pass. ROCKILN_KERNELS_CACHE moves it."""
+    """A folder with an empty file for each run that passed; faults are run again. ROCKILN_KERNELS_CACHE moves it."""
 
     folder: Path
 
-    def load(self, key: str) -> str | None:
-        """The fault found before; None if this was never run."""
-        try:
-            return self._path(key).read_text(encoding="utf-8")
-        except OSError:
-            return None
+    def has_passed(self, key: str) -> bool:
+        """Whether this very run was right before."""
+        return self._path(key).exists()
 
-    def store(self, key: str, fault: str) -> None:
-        """Keep a fault, whole or not at all."""
+    def keep_pass(self, key: str) -> None:
+        """Remember a run that was right."""
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            file.write(fault)
-        Path(file.name).replace(path)
+        path.touch()
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / key[2:]
@@ -103,4 +97,4 @@ class ResultCache:
 
 def find_results() -> ResultCache:
     """The user's cache of results."""
-    return ResultCache(folder=find_cache_folder() / "results")
+    return ResultCache(folder=find_cache_folder() / "passed")

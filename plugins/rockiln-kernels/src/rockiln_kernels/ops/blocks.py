@@ -29,20 +29,29 @@ def store_scales(code, scale, first, length, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def store_mxfp6(values, q, scale, first, length, MAN: tl.constexpr, BIAS: tl.constexpr, TOP: tl.constexpr,
-                LIMIT: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    """As store_mxfp4, with six bits an element: four elements in three bytes, the first in the lowest bits."""
-    groups = tl.reshape(values, (BLOCK // 32, 32))
-    code = mx_scale(largest_or_nan(groups, 1, True), MAN, TOP)
-    elements = tl.reshape(mx_encode(groups, code, MAN, BIAS, LIMIT, 5), (BLOCK // 4, 2, 2))
-    even, odd = tl.split(elements)
+def _join_quads(codes):
+    """Six-bit codes [Q, 2, 2] → 24-bit words [Q]."""
+    even, odd = tl.split(codes)
     c0, c2 = tl.split(even)
     c1, c3 = tl.split(odd)
-    quads = first // 4 + tl.arange(0, BLOCK // 4)
-    inside = quads < length // 4
-    tl.store(q + quads * 3, (c0 | (c1 << 6)).to(tl.uint8), mask=inside)
-    tl.store(q + quads * 3 + 1, ((c1 >> 2) | (c2 << 4)).to(tl.uint8), mask=inside)
-    tl.store(q + quads * 3 + 2, ((c2 >> 4) | (c3 << 2)).to(tl.uint8), mask=inside)
+    return c0 | (c1 << 6) | (c2 << 12) | (c3 << 18)
+
+
+@triton.jit
+def store_mxfp6(values, q, scale, first, length, MAN: tl.constexpr, BIAS: tl.constexpr, TOP: tl.constexpr,
+                LIMIT: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """As store_mxfp4, with six bits an element: four in three bytes, the first in the lowest bits. `q` is 4-aligned."""
+    groups = tl.reshape(values, (BLOCK // 32, 32))
+    code = mx_scale(largest_or_nan(groups, 1, True), MAN, TOP)
+    quads = _join_quads(tl.reshape(mx_encode(groups, code, MAN, BIAS, LIMIT, 5), (BLOCK // 4, 2, 2)))
+    even, odd = tl.split(tl.reshape(quads, (BLOCK // 16, 2, 2)))
+    w0, w2 = tl.split(even)
+    w1, w3 = tl.split(odd)
+    words = q.to(tl.pointer_type(tl.int32)) + (first // 16 + tl.arange(0, BLOCK // 16)) * 3
+    inside = first // 16 + tl.arange(0, BLOCK // 16) < length // 16
+    tl.store(words, w0 | (w1 << 24), mask=inside)
+    tl.store(words + 1, (w1 >> 8) | (w2 << 16), mask=inside)
+    tl.store(words + 2, (w2 >> 16) | (w3 << 8), mask=inside)
     store_scales(code, scale, first, length, BLOCK)
 
 
