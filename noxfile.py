@@ -82,6 +82,7 @@ def nightly(session: nox.Session) -> None:
     """The tests that CI leaves out (Debian's ROCm from moving suites, published libraries), and long fuzzing."""
     install_rockiln(session, "test", "fuzz")
     session.run("python", "tests/fuzz/fuzz_slim.py", *NIGHTLY_FUZZING)
+    session.notify("compat_fuzz")
     session.run("pytest", *(session.posargs or ("tests/integration",)), env={"ROCKILN_NIGHTLY": "1"})
 
 
@@ -142,6 +143,14 @@ def packs(session: nox.Session, arch: str) -> None:
     folder = ROOT / "build" / "packs" / arch
     places = ("--output", str(folder / "pack"), "--project", str(folder / "project"))
     session.run("rockiln-kernels", "build-pack", "--arch", arch, *places, *session.posargs)
+
+
+@nox.session
+def compat_fuzz(session: nox.Session) -> None:
+    """Fuzz hipcompat's scan and flags; what follows -- is libFuzzer's. Without: a million inputs."""
+    groups = nox.project.dependency_groups(nox.project.load_toml(ROOT / "compat" / "pyproject.toml"), "fuzz")
+    session.install("--quiet", "-e", "./compat", *groups)
+    session.run("python", "compat/tests/fuzz/fuzz_scan.py", *(session.posargs or ("-runs=1000000", "-max_len=2048")))
 
 
 @nox.session

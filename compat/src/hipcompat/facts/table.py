@@ -19,7 +19,7 @@ SOURCES = {
     "headers": "ROCm 7.2.4's headers hold the same name",
     "hip-python": "torch.utils.hipify names it and hip-python 7.0.2 lists it; no header of it is in Debian",
     "unconfirmed": "a mapping names it, but the headers of ROCm 7.2.4 hold no such name",
-    "absent": "a public name of CUDA 12.9 with no counterpart in the headers of ROCm 7.2.4",
+    "absent": "a public name of CUDA 12.9 or 13.5 with no counterpart in the headers of ROCm 7.2.4",
 }
 _FLAGS = {"y": True, "n": False, "?": None}
 _LETTERS = {value: letter for letter, value in _FLAGS.items()}
@@ -57,7 +57,7 @@ def lookup(name: str) -> Fact:
         return facts[name]
     alike = difflib.get_close_matches(name, facts, n=3, cutoff=0.75)
     hint = f"did you mean {', '.join(alike)}?" if alike else "hipcompat facts --stats says which interfaces are known"
-    raise UnknownNameError(f"{name!r} is no public name of CUDA 12.9 that the facts know", hint=hint)
+    raise UnknownNameError(f"{name!r} is no public name of CUDA that the facts know", hint=hint)
 
 
 def count_facts() -> tuple[tuple[str, int, int, int], ...]:

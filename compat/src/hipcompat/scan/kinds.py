@@ -33,10 +33,14 @@ CXX_WORDS = (
 )  # fmt: skip
 """In small letters; a file without any of them is not read further."""
 PYTHON_WORDS = (
-    b"cuda", b"nvcc", b"nvidia", b"nvml", b"hip", b"rocr", b"float8", b"capability", b"amdsmi", b"tensorrt", b"cudf",
-    b"cutlass", b"transformer_engine", b"__global__", b"nvtx", b"nvrtc", b"nccl", b"gpustat", b"nvitop",
-    b"dali", b"cuml",
-    b"cugraph", b"cuquantum", b"nvmath", b"torch2trt",
+    b"version.cuda", b"_capability", b".major", b"cuda_home", b"cuda_path", b"cuda_root", b"cuda_toolkit_root",
+    b"/usr/local/cuda", b"visible_devices", b"nvidia", b"nvcc", b"nvcuda", b"nvml", b"nvtx", b"nvitop", b"nvmath",
+    b"gpustat", b"import cuda", b"from cuda", b"cuda.bindings", b"is_built_with_cuda", b"libcud", b"libcublas",
+    b"libcufft",
+    b"libcusparse", b"libnvrtc", b"libnccl", b"_cuda_arch", b"__cuda_no", b"/whl/cu", b"hipify", b"float8", b"amdsmi",
+    b"tensorrt", b"torch2trt", b"cudf", b"cuml", b"cugraph", b"cuquantum", b"cutlass", b"transformer_engine", b"pycuda",
+    b"__global__", b"cuda.utilization", b"cuda.temperature", b"cuda.power_draw", b"cuda.clock_rate", b"dali", b"pynvml",
+    b"cpp_extension.cuda",
 )  # fmt: skip
 
 
@@ -58,4 +62,8 @@ def may_have_hits(content: bytes, language: str) -> bool:
     ):
         return True
     small = content.lower()
-    return any(word in small for word in (CXX_WORDS if language == "cuda" else PYTHON_WORDS))
+    if language == "cuda":
+        return any(word in small for word in CXX_WORDS)
+    if b"cuda" in small and (language == "setup" or b"jax" in small or b"xla" in small or b"platform" in small):
+        return True
+    return any(word in small for word in PYTHON_WORDS) or (language == "setup" and b"-" in small)

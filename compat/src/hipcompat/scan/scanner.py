@@ -21,7 +21,7 @@ from hipcompat.scan.regions import is_inside
 from hipcompat.scan.rule import Hit, Severity, Target
 from hipcompat.scan.rules import RULES
 from hipcompat.scan.suppress import read_marks
-from hipcompat.scan.text import Text, read_text
+from hipcompat.scan.text import Text, is_binary, read_text
 from hipcompat.scan.tree import Candidate, find_files
 
 LARGEST_BYTES = 32 * 1024 * 1024
@@ -87,11 +87,11 @@ def scan_bytes(content: bytes, file: Candidate, target: Target) -> Scanned | Ski
     """The same for content that is at hand."""
     if file.language == "binary":
         return _scan_binary(content, file)
+    if is_binary(content):
+        return Skipped(path=file.path, reason="binary")
     if not may_have_hits(content, file.language):
         return _nothing(file, content)
     text = read_text(content)
-    if text is None:
-        return Skipped(path=file.path, reason="binary")
     if file.language == "cuda":
         unit = make_unit(text.raw)
         hits, renamed = find_hits(unit)

@@ -46,13 +46,16 @@ def show(raw: str) -> str:
         return raw
 
 
-def read_text(content: bytes) -> Text | None:
-    """None for what is no text: a NUL byte among the first 8 KB, and no byte order mark that explains it."""
+def is_binary(content: bytes) -> bool:
+    """A NUL byte among the first 8 KB, and no byte order mark that explains it."""
+    return b"\0" in content[:8192] and not content.startswith(tuple(mark for mark, _ in _BOMS))
+
+
+def read_text(content: bytes) -> Text:
+    """Any bytes that are not binary."""
     for mark, encoding in _BOMS:
         if content.startswith(mark):
             body = content[len(mark) :]
             decoded = body.decode(encoding, "replace").encode("utf-8", "replace") if encoding else body
             return Text(decoded.decode("latin-1"))
-    if b"\0" in content[:8192]:
-        return None
     return Text(content.decode("latin-1"))

@@ -22,7 +22,7 @@ def answer(args: argparse.Namespace) -> Answer:
     """Exit 6 for a name that is not known."""
     if args.stats:
         rows = count_facts()
-        heading = ("interface", "names of CUDA 12.9", "in ROCm 7.2.4", "in HIP 7.0.2's lists")
+        heading = ("interface", "names of CUDA", "in ROCm 7.2.4", "in HIP 7.0.2's lists")
         return Answer(text=tabulate([heading, *((api, *map(str, numbers)) for api, *numbers in rows)]), value=rows)
     if not args.names:
         raise UsageError("no name was given", hint="hipcompat facts cudaMemcpyAsync, or --stats")

@@ -135,3 +135,11 @@ def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:
     text = 'K = r"""\nextern "C" __global__ void k() {\n  __nanosleep(1);\n}\n"""\n'
     finding = next(item for item in _scan(text, tmp_path, "m.py").findings if item.rule == "device-function")
     assert (finding.line, finding.column) == (3, 3)
+
+
+def test_the_prefilter_hides_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rule in RULES.values():
+        _scan(rule.example, tmp_path, f"{rule.id}.{NAMES[rule.language].rpartition('.')[2]}")
+    filtered = scan([tmp_path], Target()).findings
+    monkeypatch.setattr("hipcompat.scan.scanner.may_have_hits", lambda _content, _language: True)
+    assert scan([tmp_path], Target()).findings == filtered

@@ -13,7 +13,8 @@ from hipcompat.scan.detect.unit import Unit, defines_itself
 from hipcompat.scan.rule import Hit, Hits
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}", re.ASCII)
-_MEMBER = re.compile(r"(?:\.|->)\s*$")
+_MEMBER = re.compile(r"(?:\.|->|\w\s*::)\s*$")
+"""x.name, x->name, space::name: somebody else's, of the same name."""
 _CALL = re.compile(r"\s*[(<]")
 
 Answer = Callable[[Unit, int, int], Iterator[Hit]]
@@ -78,7 +79,7 @@ def _stands(unit: Unit, meaning: Meaning, match: re.Match[str], own: dict[str, b
     if meaning.question not in _MISSING:
         return True
     text = unit.text
-    if _MEMBER.search(text, max(0, match.start() - 4), match.start()):
+    if _MEMBER.search(text, max(0, match.start() - 6), match.start()):
         return False
     fact = meaning.fact
     if fact and fact.kind == "function" and not _CALL.match(text, match.end()):

@@ -32,7 +32,7 @@ _NAMES = (
     ("pynvml", re.compile(r"torch\.cuda\.(?:utilization|temperature|power_draw|clock_rate)$")),
 )  # fmt: skip
 _GATE = re.compile(r"torch\.cuda\.is_available$")
-_CAPABILITY = re.compile(r"get_device_capability|\.major\b|compute_capability|capability\b")
+_CAPABILITY = re.compile(r"(?:device|compute|cuda)_capability|prop\w*(?:\(.*\))?\.major\b")
 _ORDERING = re.compile(r"[<>]=?|==")
 _WORDS = (
     ("visible-devices", re.compile(r"(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES$")),
@@ -48,11 +48,6 @@ _JAX_CALL = re.compile(
     r"(?:jax|xb|xla_bridge)\.(?:devices|local_devices|device_count|default_backend)\s*\(\s*$|backend\s*==\s*$|platform\s*==\s*$"
 )
 _KERNEL = "__global__"
-PREFILTER = (
-    "cuda", "nvcc", "nvidia", "nvml", "hip", "rocr", "float8", "capability", "amdsmi", "tensorrt", "cudf", "cutlass",
-    "transformer_engine", "__global__", "nvtx", "nvrtc", "nccl", "gpustat", "nvitop",
-)  # fmt: skip
-"""Words of which every hit needs one, in small letters."""
 
 
 def find_python_hits(raw: str, *, is_setup: bool) -> tuple[tuple[Hit, ...], Counter[str]]:

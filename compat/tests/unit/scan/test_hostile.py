@@ -1,0 +1,51 @@
+"""Any bytes under any name: scan gives findings inside the file, and never an exception."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hipcompat.scan import RULES, Target
+from hipcompat.scan.finding import Skipped
+from hipcompat.scan.scanner import scan_bytes
+from hipcompat.scan.tree import Candidate
+
+LANGUAGES = ("cuda", "python", "setup", "cmake", "requirements", "pyproject", "docker", "shell", "binary")
+WORDS = (
+    "#if ", "#ifdef __CUDACC__\n", "#else\n", "#endif\n", "#define M ",
+    "#include <cuda/barrier>\n", "defined(", "\\\n", "/*",
+    "*/", "//", '"', "'", 'R"x(', ')x"', "asm(", "%%laneid", "mov.u32 ", "__shfl_sync(",
+    "0xffffffff", ",", "(", ")", "{", "}",
+    "__global__ void k() {", "<<<", ">>>", "cub::DeviceReduce::Sum(", "nvmlInit()", "warpSize",
+    "[", "]", "tex2D<float>(",
+    "cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, ", "9" * 50, "* 1024)",
+    "&& ", "<< ", "/ 0", "\n",
+    "import pynvml\n", "torch.version.cuda", '"""', "hipcompat: ignore[", "FROM nvidia/cuda\n",
+    "pip install torch\n", "\0",
+    "threadIdx.x & 31", "::max({", ".major >= 9", "é", "#[[", "]]", "-gencode", "std::", "cuda::", "R\"(", "u8\"",
+)  # fmt: skip
+
+
+
+def _join(parts: list[str]) -> bytes:
+    return "".join(parts).encode("utf-8", "surrogatepass")
+
+
+_contents = st.one_of(
+    st.binary(max_size=400),
+    st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=6)), max_size=60).map(_join),
+    st.lists(st.sampled_from(WORDS), max_size=30).map(lambda parts: "".join(parts).encode("utf-16")),
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(content=_contents, language=st.sampled_from(LANGUAGES))
+def test_no_content_stops_a_scan(content: bytes, language: str) -> None:
+    result = scan_bytes(content, Candidate(path="file", language=language, size_bytes=len(content)), Target())
+    if isinstance(result, Skipped):
+        return
+    lines = content.count(b"\n") + 1
+    for finding in result.report.findings:
+        assert finding.rule in RULES
+        assert 1 <= finding.line <= lines
+        assert finding.column >= 1
