@@ -67,6 +67,8 @@ def vector_formats(prefix3: int, prefix3p: int, shift3p: int) -> Iterator[tuple[
             lambda op, high=high: (prefix3p << shift3p | op << 16 | D | 1 << 14 | (high | 3 << 27) << 32, 8),
         )
         yield "VOP3P", "VOP", 128, lambda op, high=high: (prefix3p << shift3p | op << 16 | D | high << 32, 8)
+    both = (V | S0 | (V | S1) << 9) << 32
+    yield "VOP3", "VOP", 256, lambda op: (prefix3 << 26 | op << 16 | 126 | both, 8)  # v_cmpx: the destination is EXEC
 
 
 def gfx9_formats() -> Iterator[tuple[str, str, int, Encoder]]:

@@ -1,5 +1,7 @@
 // Waits (CDNA3 ISA §4.4 "S_WAITCNT"; RDNA3 ISA §5.6; RDNA4 ISA §5.7) and happens-before by barriers, a byte at a time.
 #include "hazards.h"
+#include "memory.h"
+#include "tables.h"
 #include <algorithm>
 
 namespace gfxemu {
@@ -13,12 +15,16 @@ static const char* counter_name(const Wave& w, int counter) {
 
 static Counter scalar_counter(const Wave& w) { return w.group->machine->generation() >= 12 ? kKm : kDs; }
 
-static void check_range(Wave& w, const Operand& o) {
+enum Half : u32 { kLow = 1, kHigh = 2, kBoth = 3 };
+
+// `ordered`: a counter whose results come back in order, so that a later one may write the same register.
+static void check_range(const Wave& w, const Operand& o, u32 halves = kBoth, int ordered = -1) {
   if (o.kind == Kind::vector) {
     for (u32 r = o.index; r < u32(o.index + o.width); r++)
-      for (int k = 0; k < 2; k++) {
-        int counter = k ? kDs : kLoad;
-        if (w.v_pending[k][r] > w.done[counter])
+      for (u32 k = 0; k < 4; k++) {
+        int counter = k & 1 ? kDs : kLoad;
+        if (counter == ordered || !(halves & (k & 2 ? kHigh : kLow))) continue;
+        if (w.v_pending[k & 1][k >> 1][r] > w.done[counter])
           fail(FaultKind::missing_wait, std::string(r < 256 ? "v" : "a") + std::to_string(r & 255) + " is still in flight: no wait on " +
                counter_name(w, counter) + " since its load", w.exec);
       }
@@ -30,11 +36,23 @@ static void check_range(Wave& w, const Operand& o) {
   }
 }
 
+static bool is_short(char type) { return type == 's' || type == 't' || type == 'h' || type == 'b'; }
+
+// Which half of source `k` (3: the result) a 16-bit instruction touches.
+static u32 halves_of(const Op& op, const char* types, int k) {
+  int at = k == 3 ? 0 : k + 1;
+  if (op.unit == kVmem || op.unit == kLds) return k == 1 && op.size < 4 ? (op.control & kD16High ? kHigh : kLow) : kBoth;
+  if (int(std::strlen(types)) <= at || !is_short(types[at]) || op.flags & (kSdwa | kZeroHigh)) return kBoth;
+  if (entry_of(op.op).handler != execute_vector && entry_of(op.op).handler != execute_compare) return kBoth;
+  return op.opsel >> k & 1 ? kHigh : kLow;
+}
+
 void check_operands(Wave& w, const Op& op) {
   if (!w.any_pending || !w.group->machine->checks()) return;
-  check_range(w, op.dst);
+  const char* types = entry_of(op.op).types;
+  check_range(w, op.dst, halves_of(op, types, 3), op.unit == kVmem ? kLoad : op.unit == kLds ? kDs : -1);
   check_range(w, op.dst2);
-  for (const Operand& o : op.src) check_range(w, o);
+  for (int k = 0; k < 4; k++) check_range(w, op.src[k], k < 3 ? halves_of(op, types, k) : u32(kBoth));
 }
 
 u32 issue(Wave& w, Counter counter) { return ++w.issued[counter]; }
@@ -54,8 +72,13 @@ void wait_for(Wave& w, Counter counter, u32 limit) {
   forget_finished(w);
 }
 
-void mark_vector_pending(Wave& w, u32 reg, u32 count, Counter counter, u32 sequence) {
-  for (u32 r = reg; r < reg + count; r++) w.v_pending[counter == kDs ? 1 : 0][r] = sequence;
+void mark_vector_pending(Wave& w, const Op& op, Counter counter, u32 sequence) {
+  bool keeps = w.group->machine->generation() >= 10;   // d16 loads leave the other half alone
+  bool low = !keeps || !(op.control & kD16High), high = !keeps || !(op.control & kD16);
+  for (u32 r = op.dst.index; r < u32(op.dst.index + op.dst.width); r++) {
+    if (low) w.v_pending[counter == kDs][0][r] = sequence;
+    if (high) w.v_pending[counter == kDs][1][r] = sequence;
+  }
   w.any_pending = true;
 }
 void mark_scalar_pending(Wave& w, u32 reg, u32 count, Counter, u32 sequence) {

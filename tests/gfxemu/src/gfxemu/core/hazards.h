@@ -7,7 +7,7 @@ namespace gfxemu {
 void check_operands(Wave&, const Op&);                  // throws missing_wait
 u32 issue(Wave&, Counter);                              // a memory operation starts: its sequence number
 void wait_for(Wave&, Counter, u32 limit);
-void mark_vector_pending(Wave&, u32 reg, u32 count, Counter, u32 sequence);
+void mark_vector_pending(Wave&, const Op&, Counter, u32 sequence);  // the destination of a load
 void mark_scalar_pending(Wave&, u32 reg, u32 count, Counter, u32 sequence);
 
 void signal_barrier(Wave&);

@@ -53,7 +53,7 @@ static void load_at(Wave& w, const Op& op, i32 offset, u32 bytes, Loaded& out) {
 
 static void finish_load(Wave& w, const Op& op) {
   u32 sequence = issue(w, kDs);
-  if (w.exec) mark_vector_pending(w, op.dst.index, op.dst.width, kDs, sequence);
+  if (w.exec) mark_vector_pending(w, op, kDs, sequence);
   else w.any_pending = true;
 }
 

@@ -67,7 +67,8 @@ struct Group;
 struct Wave {
   u32 v[kRegisters][kLanes]; u64 clean[kRegisters]; u32 shadow[kRegisters][kLanes];  // shadow: undefined bits
   u32 s[128], s_shadow[128]; u64 exec; u32 pc; u8 scc, scc_shadow; u32 mode;
-  u32 issued[kCounters], done[kCounters], last_scalar; u32 v_pending[2][kRegisters], s_pending[128]; bool any_pending;
+  u32 issued[kCounters], done[kCounters], last_scalar; u32 v_pending[2][2][kRegisters], s_pending[128];  // [loads, LDS][low half, high half]
+  bool any_pending;
   u32 index, signals, waits; bool at_barrier, ended, slept; u64 steps; Group* group;
   std::vector<u8> scratch, scratch_shadow; std::vector<Outstanding> writes;
   u64 all() const; int lanes() const;

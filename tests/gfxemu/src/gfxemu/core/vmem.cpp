@@ -165,8 +165,8 @@ static void mem_load(Wave& w, const Op& op) {
   if (op.control & kToLds) return store_to_lds(w, op, out, sequence);
   write_loaded(w, op, op.dst.index, out.values, out.shadow, op.size, out.clean);
   if (!w.exec) return;
-  mark_vector_pending(w, op.dst.index, op.dst.width, kLoad, sequence);
-  if (lds_sequence) mark_vector_pending(w, op.dst.index, op.dst.width, kDs, lds_sequence);
+  mark_vector_pending(w, op, kLoad, sequence);
+  if (lds_sequence) mark_vector_pending(w, op, kDs, lds_sequence);
 }
 
 static Counter store_counter(const Wave& w) { return w.group->machine->generation() == 9 ? kLoad : kStore; }
@@ -218,7 +218,7 @@ static void mem_atomic(Wave& w, const Op& op) {
   if (!returns) return;
   store_vector(w, op.dst.index, low, w.exec);
   if (wide) store_vector(w, op.dst.index + 1u, high, w.exec);
-  if (w.exec) mark_vector_pending(w, op.dst.index, op.dst.width, kLoad, sequence);
+  if (w.exec) mark_vector_pending(w, op, kLoad, sequence);
 }
 
 // Cache write-backs count like stores; invalidations do not count (LLVM SIInsertWaitcnts agrees).
