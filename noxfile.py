@@ -83,6 +83,7 @@ def nightly(session: nox.Session) -> None:
     install_rockiln(session, "test", "fuzz")
     session.run("python", "tests/fuzz/fuzz_slim.py", *NIGHTLY_FUZZING)
     session.notify("compat_fuzz")
+    session.notify("kernels_nightly")
     session.run("pytest", *(session.posargs or ("tests/integration",)), env={"ROCKILN_NIGHTLY": "1"})
 
 
@@ -126,13 +127,35 @@ def facts(session: nox.Session) -> None:
     session.run("python", "-m", "hipcompat.facts.generate", "--inputs", *session.posargs)
 
 
+def install_kernels(session: nox.Session) -> None:
+    """rockiln-kernels with its compiler and tests, and the emulator that they run in; editable."""
+    session.install("--quiet", "-e", f"{KERNELS}[build,test]", "-e", "./tests/gfxemu", "mypy>=1.14")
+    session.chdir(KERNELS)
+
+
 @nox.session
 def kernels(session: nox.Session) -> None:
     """rockiln-kernels: types, and its tests; each op on each arch in gfxemu, with one dtype that the commit picks."""
-    session.install("--quiet", "-e", f"{KERNELS}[build,test]", "-e", "./tests/gfxemu", "mypy>=1.14")
-    session.chdir(KERNELS)
+    install_kernels(session)
     session.run("mypy")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "worksteal")))
+
+
+@nox.session
+def kernels_nightly(session: nox.Session) -> None:
+    """Every op on every arch with every dtype, and every kernel compiled twice."""
+    install_kernels(session)
+    whole = ("tests/test_cells.py", "tests/test_reproducible.py")
+    arguments = session.posargs or ("-n", "2", "--dist", "worksteal", *whole)
+    session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
+
+
+@nox.session
+def support(session: nox.Session) -> None:
+    """Run families of ops (all if none is named) on every arch in gfxemu; write their records and docs/support.md."""
+    install_kernels(session)
+    session.chdir(KERNELS / "tests")
+    session.run("python", "-m", "harness.support", *session.posargs)
 
 
 @nox.session
