@@ -9,6 +9,7 @@ import pytest
 
 from hipcompat.errors import FileError
 from hipcompat.scan import Report, Target, scan
+from hipcompat.scan.detect.names import find_meaning
 from hipcompat.scan.report.text import describe_file, describe_tree, format_report, format_summary
 from hipcompat.scan.suppress import read_baseline, write_baseline
 
@@ -125,3 +126,13 @@ def test_summary_fits_an_issue(tmp_path: Path) -> None:
     assert f"**hipcompat scan:** {describe_tree(report)}" in summary
     assert "| pynvml | warning | 1 |" in summary
     assert summary.count("\n") < 20
+
+
+def test_what_our_headers_provide_needs_translation_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"cooperative_groups/reduce.h": "cooperative_groups/reduce.h", "__nanosleep": "warp.h"}
+    text = "#include <cooperative_groups/reduce.h>\n__global__ void k() { __nanosleep(1); }"
+    assert _write(tmp_path, k__cu=text).verdict == "blocked"
+    monkeypatch.setattr("hipcompat.facts.provided.PROVIDED", names)
+    find_meaning.cache_clear()
+    assert scan([tmp_path], Target()).verdict == "translate"
+    find_meaning.cache_clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hipcompat.facts import read_facts
+from hipcompat.facts import provided, read_facts
 from hipcompat.scan.detect.unit import Include, Unit
 from hipcompat.scan.rule import Hit, Hits
 
@@ -29,7 +29,7 @@ def find_include_hits(unit: Unit, renamed: Counter[str]) -> Hits:
     for include in unit.includes:
         fact = facts.get(include.name)
         rule = _choose_rule(include)
-        if fact and fact.is_mapped and fact.hip != include.name:
+        if include.name in provided.PROVIDED or (fact and fact.is_mapped and fact.hip != include.name):
             renamed[include.name] += 1
         elif rule:
             yield Hit(rule=rule, start=include.start, end=include.end, detail=include.name)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import Literal
 
-from hipcompat.facts import Fact, read_facts
-
-Sort = Literal["translate", "rule"]
+from hipcompat.facts import Fact, provided, read_facts
 
 _TEXTURE = re.compile(r"tex(?:1D|2D|3D|Cubemap)\w*$|surf(?:1D|2D|3D|Cubemap)\w*(?:read|write)$")
 _TEXTURE_OBJECTS = re.compile(
@@ -32,7 +29,6 @@ _OTHER = {
     "cudaFuncSetAttribute": "function-attribute", "cudaFilterModeLinear": "texture-linear",
 }  # fmt: skip
 """Names with a rule of their own, or a question that the surroundings answer."""
-_LATE = (7, 1)
 _NOT_ITS_OWN = frozenset(("cuda", "cub", "half", "half2"))
 
 
@@ -46,12 +42,12 @@ class Meaning:
     fact: Fact | None = None
 
 
-_NOTHING = Meaning()
-
 
 @functools.lru_cache(maxsize=200_000)
 def find_meaning(name: str) -> Meaning | None:
     """None for the names that mean nothing here, which are nearly all."""
+    if name in provided.PROVIDED:
+        return Meaning(hip=name)
     fact = read_facts().get(name) if name not in _NOT_ITS_OWN else None
     question = _OTHER.get(name) or _match_patterns(name)
     hip = fact.hip if fact and fact.is_mapped and fact.hip != name else ""
