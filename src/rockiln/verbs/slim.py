@@ -63,21 +63,19 @@ def describe(report: SlimReport) -> str:
         looked = f"none of {report.elf_files} ELF files holds device code, and there is no other kernel data"
         return f"{report.path}: {looked}; nothing was changed"
     rows: list[tuple[str, ...]] = [("file", "before", "after", "result")]
-    rows += [_describe_row(one, report) for one in report.files if _is_single(one)]
-    rows += [_describe_group(root, files, report) for root, files in _group_data(report).items()]
+    groups = _group_files(report)
+    rows += [_describe_row(files[0], report) for files in groups.values() if len(files) == 1]
+    rows += [_describe_group(root, files, report) for root, files in groups.items() if len(files) > 1]
     return "\n".join((tabulate(rows), "", *_describe_sum(report)))
 
 
-def _is_single(one: FileResult) -> bool:
-    return one.rule in {"fat-binary", "code-object"} or one.outcome == "slimmed"
-
-
-def _group_data(report: SlimReport) -> dict[Path, list[FileResult]]:
-    """Folders of kernel data: thousands of files, and nobody asks for each."""
+def _group_files(report: SlimReport) -> dict[Path, list[FileResult]]:
+    """Kernel data by folder, since there are thousands of files and nobody asks for each; what is cut, one by one."""
     groups: dict[Path, list[FileResult]] = {}
     for one in report.files:
-        if not _is_single(one):
-            groups.setdefault(find_root(one.path), []).append(one)
+        is_cut = one.rule == "fat-binary" or one.outcome == "slimmed"
+        root = one.path if is_cut else one.path.parent if one.rule == "code-object" else find_root(one.path)
+        groups.setdefault(root, []).append(one)
     return groups
 
 
@@ -111,7 +109,7 @@ def _describe_result(one: FileResult) -> str:
         return f"goes: holds {', '.join(one.dropped)} only"
     kept = f"keeps {', '.join(one.kept) or 'no code'}"
     missing = f"; it never held {', '.join(one.missing)}" if one.missing else ""
-    reason = f" ({one.reason})" if one.reason else ""
+    reason = f" ({one.reason})" if one.reason and not one.reason.startswith("serves ") else ""
     return f"{'unchanged, ' if one.outcome == 'unchanged' else ''}{kept}{reason}{missing}"
 
 
