@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import multiprocessing
 import os
@@ -15,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import rockiln_kernels
+from harness.inputs import hash_inputs
 from harness.judge import judge_cell
 from rockiln_kernels.archs import AMD_ARCHS, ARCHS
 from rockiln_kernels.pack.build import build_pack
@@ -29,22 +28,6 @@ RECORDS = ROOT / "support"
 PAGE = ROOT.parents[1] / "docs" / "support.md"
 
 Record = Mapping[str, Any]
-
-
-def hash_inputs(family: str) -> str:
-    """sha256 of the sources that a family's record depends on; the emulator counts by its version, not by its bytes."""
-    source = Path(rockiln_kernels.__file__).parent
-    names = [f"{folder}/{family}.*" for folder in ("specs", "references", "ops", "variants", "tiles", "wanted")]
-    shared = [path for folder in ("ops", "variants") for path in (source / folder).glob("*.py")]
-    own = {path for pattern in names for path in source.glob(pattern)}
-    own |= {path for path in shared if path.stem not in read_families()}
-    own |= {source / f"{name}.py" for name in ("archs", "dtypes", "expressions", "fp8", "spec", "bind")}
-    cases = ROOT / "tests" / "cases"
-    own |= {cases / f"{family}.py", *(path for path in cases.glob("*.py") if path.stem not in read_families())}
-    digest = hashlib.sha256()
-    for path in sorted(own):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def judge_wish(family: str, arch: str, op: str, cell: str) -> Record:

@@ -1,0 +1,60 @@
+"""A family of ops → the files that its kernels, references and cases are made of (by imports), and their hash."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+import rockiln_kernels
+
+PACKAGE = Path(rockiln_kernels.__file__).parent
+TESTS = Path(__file__).parents[1]
+_PARTS = ("specs", "references", "ops", "variants")
+
+
+@lru_cache(maxsize=512)
+def read_imports(path: Path) -> frozenset[Path]:
+    """Files of the package and of tests/cases that a module imports by name."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            found |= {file for name in names if (file := _find_file(name))}
+    return frozenset(found)
+
+
+def _find_file(module: str) -> Path | None:
+    top, _, rest = module.partition(".")
+    folder = {"rockiln_kernels": PACKAGE, "cases": TESTS / "cases"}.get(top)
+    path = folder / f"{rest.replace('.', '/')}.py" if folder and rest else None
+    return path if path and path.is_file() else None
+
+
+def list_inputs(family: str) -> tuple[Path, ...]:
+    """Every file, sorted: modules, the family's wishes, and the tile tables that its variants name."""
+    pending = [PACKAGE / part / f"{family}.py" for part in _PARTS] + [TESTS / "cases" / f"{family}.py"]
+    seen: set[Path] = set()
+    while pending:
+        path = pending.pop()
+        if path not in seen:
+            seen.add(path)
+            pending += read_imports(path)
+    tables = {path.stem: path for path in (PACKAGE / "tiles").glob("*.toml")}
+    words = {word for path in seen if path.parent.name == "variants" for word in _read_texts(path)}
+    seen |= {PACKAGE / "wanted" / f"{family}.toml", *(tables[word] for word in words & tables.keys())}
+    return tuple(sorted(seen))
+
+
+def _read_texts(path: Path) -> set[str]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def hash_inputs(family: str) -> str:
+    """sha256 over the names and contents of list_inputs; the emulator is not among them, a record names its version."""
+    digest = hashlib.sha256()
+    for path in list_inputs(family):
+        digest.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
