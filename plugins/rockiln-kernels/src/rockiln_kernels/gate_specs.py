@@ -24,17 +24,19 @@ LIMIT = ScalarSpec(name="limit", kind="f32", default=0.0)
 INTERLEAVED = ScalarSpec(name="interleaved", kind="bool", default=False)
 
 
+_WHERE = "x holds g, then u, along its last dim, or with interleaved g and u in turn; limit > 0 cuts g from above \
+and u from both sides"
+
+
 def make_gate_specs(
     family: str, formula: str, scalars: tuple[ScalarSpec, ...] = (LIMIT, INTERLEAVED), source: str = ""
 ) -> tuple[OpSpec, ...]:
     """FAMILY, FAMILY_fp8, FAMILY_mxfp4 and FAMILY_backward. `formula` says y, of gate g and up u."""
-    where = "x holds g, then u, along its last dim, or with interleaved g and u in turn; limit > 0 cuts g from above \
-and u from both sides"
     gradient = Gradient(op=f"{family}_backward", inputs=(("dy", "grad y"), ("x", "x")), outputs=(("dx", "x"),))
     return (
         OpSpec(
             name=family,
-            summary=f"y = {formula}; {where}.",
+            summary=f"y = {formula}; {_WHERE}.",
             dtype_axes=(FLOATS,),
             inputs=(_X,),
             outputs=(_Y,),
@@ -43,9 +45,24 @@ and u from both sides"
             gradient=gradient,
             source=source,
         ),
+        *_make_quantised(family, formula, scalars),
+        OpSpec(
+            name=f"{family}_backward",
+            summary=f"The gradient of y = {formula}: dx, 0 where limit cuts.",
+            dtype_axes=(FLOATS,),
+            inputs=(_DY, _X),
+            outputs=(_DX,),
+            scalars=scalars,
+            constraints=(_EVEN,),
+        ),
+    )
+
+
+def _make_quantised(family: str, formula: str, scalars: tuple[ScalarSpec, ...]) -> tuple[OpSpec, ...]:
+    return (
         OpSpec(
             name=f"{family}_fp8",
-            summary=f"q = {formula} in fp8, with q_scale = max|.| / largest fp8 of 128 values; {where}.",
+            summary=f"q = {formula} in fp8, with q_scale = max|.| / largest fp8 of 128 values; {_WHERE}.",
             dtype_axes=(FLOATS, E4M3),
             inputs=(_X,),
             outputs=_FP8,
@@ -55,21 +72,12 @@ and u from both sides"
         ),
         OpSpec(
             name=f"{family}_mxfp4",
-            summary=f"q = {formula} in MXFP4 (see quant_mxfp4); {where}.",
+            summary=f"q = {formula} in MXFP4 (see quant_mxfp4); {_WHERE}.",
             dtype_axes=(FLOATS,),
             inputs=(_X,),
             outputs=_MXFP4,
             scalars=scalars,
             constraints=(_WHOLE_BLOCKS,),
             source=MX_SOURCE,
-        ),
-        OpSpec(
-            name=f"{family}_backward",
-            summary=f"The gradient of y = {formula}: dx, 0 where limit cuts.",
-            dtype_axes=(FLOATS,),
-            inputs=(_DY, _X),
-            outputs=(_DX,),
-            scalars=scalars,
-            constraints=(_EVEN,),
         ),
     )
