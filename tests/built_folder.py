@@ -8,7 +8,6 @@ from pathlib import Path
 
 from imaging import make_rootfs, plan_jax
 
-from rockiln.budget import Budget
 from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.image import Image, Layer
@@ -46,10 +45,9 @@ def add_files(rootfs: Rootfs, owner: str, files: Mapping[str, int]) -> Rootfs:
     return replace(rootfs, entries=dict(sorted({**rootfs.entries, **missing, **added}.items())))
 
 
-def write_built(folder: Path, target_id: str, rootfs: Rootfs, contents: Contents, budget: Budget | None = None) -> None:
+def write_built(folder: Path, target_id: str, rootfs: Rootfs, contents: Contents) -> None:
     """plan, rootfs, dropped, slimmed and sizes; layers are half as large compressed."""
     planned = plan_jax(rocm=True)
-    planned = replace(planned, recipe=replace(planned.recipe, budget=budget or Budget()))
     plans = split(rootfs, 10)
     layers = [
         Layer(

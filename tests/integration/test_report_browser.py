@@ -44,12 +44,14 @@ def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     contents = Contents(folder / "contents")
     hostile = {f"srv/{name}": 3000 for name in ("<b>bold<", '"quoted" onclick="x', "@SCRIPT@", "__proto__", "  ")}
     tree = add_files(small_tree(contents), "deb:tool", hostile)
-    write_built(folder / "full", "full", tree, contents, Budget(compressed_bytes=10_000, unpacked_bytes=1_000_000))
+    write_built(folder / "full", "full", tree, contents)
     write_smoke(folder / "full")
     write_audit(folder / "full", f"/{KERNEL}")
     write_built(folder / "bare", "bare", small_tree(contents), contents)
     path = folder / "report.html"
-    path.write_text(render_page(gather_facts({"full": folder / "full", "bare": folder / "bare"})), encoding="utf-8")
+    budget = Budget(compressed_bytes=10_000, unpacked_bytes=1_000_000)
+    facts = gather_facts({name: folder / name for name in ("full", "bare")}, {"full": budget})
+    path.write_text(render_page(facts), encoding="utf-8")
     return path
 
 
@@ -236,7 +238,7 @@ def test_twenty_thousand_files_are_drawn_fast(browser: Browser, tmp_path: Path) 
     contents = Contents(tmp_path / "contents")
     many = {f"usr/lib/many/{number % 97}/{number % 7}/file{number}.py": 500 + number % 3000 for number in range(20_000)}
     write_built(tmp_path / "many", "many", add_files(small_tree(contents), "deb:many", many), contents)
-    text = render_page(gather_facts({"many": tmp_path / "many"}))
+    text = render_page(gather_facts({"many": tmp_path / "many"}, {}))
     assert len(text) < 2_000_000
     (tmp_path / "report.html").write_text(text, encoding="utf-8")
     page, seen = open_page(browser, tmp_path / "report.html")

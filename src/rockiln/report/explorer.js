@@ -54,10 +54,13 @@ function drawMap(way, focusName, isWalking) {
     if (isWalking) tile.focus();
     return;
   }
-  const first = drawTreemap(box, node, colourOf, focusName, { onOpen: descend, onUp: goUp, onShow: (shown) => tell(shown, node) });
+  const first = drawTreemap(box, node, { colourOf, isHolder }, focusName, { onOpen: descend, onUp: goUp, onShow: (shown) => tell(shown, node) });
   if (isWalking && first) first.focus();
   else tell(null, node);
 }
+
+/** Folders hold files; a file holds archs, which only matter where colours are theirs. */
+const isHolder = (node) => Boolean(node.children) && !(node.isFile && state.colour === "kind");
 
 function descend(node) {
   if (node.isArch || node.isRest) return;

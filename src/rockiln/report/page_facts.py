@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import rockiln
+from rockiln.budget import Budget
 from rockiln.errors import UsageError
 from rockiln.report.file_tree import Node, build_tree, count_nodes, prune
 from rockiln.report.target_facts import describe_target, read_stage
@@ -21,14 +22,17 @@ NODE_LIMIT = 60_000
 FIRST_FLOOR_BYTES = 1024
 
 
-def gather_facts(folders: Mapping[str, Path]) -> dict[str, Any]:
-    """What the page shows of each target (id → its folder in build/). Raises UsageError for one that is not built."""
+def gather_facts(folders: Mapping[str, Path], budgets: Mapping[str, Budget]) -> dict[str, Any]:
+    """What the page shows of each target (id → its folder in build/). Raises UsageError for one that is not built.
+
+    Budgets are those of the recipes as they are now: a build does not depend on them.
+    """
     measured = {target_id: _require_measured(target_id, folder) for target_id, folder in folders.items()}
     archs = sorted({arch for one in measured.values() for arch in one.sizes.archs} - {HOST})
     trees: dict[str, int] = {}
     targets = []
     for target_id, folder in folders.items():
-        facts = describe_target(target_id, folder, measured[target_id])
+        facts = describe_target(target_id, folder, measured[target_id], budgets.get(target_id, Budget()))
         facts["packages"] = _list_packages(target_id, folder, measured[target_id], archs, trees)
         targets.append(facts)
     pruned, floor_bytes = _prune_all([json.loads(text) for text in trees])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rockiln.audit.rules import RULES
+from rockiln.budget import Budget
 from rockiln.errors import UsageError
 from rockiln.sizes.difference import Measured
 
@@ -18,7 +19,7 @@ LISTED_PATHS = 100
 """Of each drop rule, the largest."""
 
 
-def describe_target(target_id: str, folder: Path, measured: Measured) -> Record:
+def describe_target(target_id: str, folder: Path, measured: Measured, budget: Budget) -> Record:
     """Sums, layers, what was left out and why, and what checks said; None where a check has not run."""
     plan = read_stage(folder, "plan", target_id)
     target, sizes = plan["target"], measured.sizes
@@ -30,7 +31,7 @@ def describe_target(target_id: str, folder: Path, measured: Measured) -> Record:
         "compressed": sizes.compressed_bytes,
         "unpacked": sizes.unpacked_bytes,
         "files": len(measured.files or ()),
-        "budget": _read_budget(plan["recipe"]),
+        "budget": {"compressed": budget.compressed_bytes, "unpacked": budget.unpacked_bytes},
         "archs": dict(sizes.archs),
         "kinds": dict(sizes.kinds),
         "layers": [
@@ -51,11 +52,6 @@ def _describe_row(target: Mapping[str, Any], version: str) -> str:
     platform = f"{origin}ROCm {target['rocm']}{archs}" if target["rocm"] else "CPU"
     flavour = f", {target['flavour']}" if target["flavour"] else ""
     return f"{target['framework']} {version} on {platform}, Python {target['python']}, {target['os']}{flavour}"
-
-
-def _read_budget(recipe: Mapping[str, Any]) -> Record:
-    budget = recipe.get("budget") or {}
-    return {"compressed": budget.get("compressed_bytes"), "unpacked": budget.get("unpacked_bytes")}
 
 
 def _sum_drops(dropped: Iterable[Mapping[str, Any]], recipe: Mapping[str, Any]) -> list[Record]:

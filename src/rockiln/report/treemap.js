@@ -8,13 +8,16 @@ const DEPTH_LIMIT = 4;
 const HEAD_PX = 19;
 const GAP_PX = 2;
 
-/** `onOpen(node)` descends, `onUp()` ascends, `onShow(node)` says in words what is under pointer or focus. */
-function drawTreemap(box, node, colourOf, focusName, { onOpen, onUp, onShow }) {
+/**
+ * `look`: colourOf(node) and isHolder(node), whether what is below is drawn into it. `onOpen(node)` descends, `onUp()`
+ * ascends, `onShow(node)` says in words what is under pointer or focus.
+ */
+function drawTreemap(box, node, look, focusName, { onOpen, onUp, onShow }) {
   const width = box.clientWidth;
   const height = box.clientHeight;
   const shown = limitChildren(node.children.filter((child) => child.bytes > 0), TILE_LIMIT);
   const boxes = squarify(shown.map((child) => child.bytes), 0, 0, width, height);
-  const tiles = shown.map((child, index) => makeTile(child, boxes[index], colourOf));
+  const tiles = shown.map((child, index) => makeTile(child, boxes[index], look));
   box.replaceChildren(...tiles);
   const start = Math.max(0, shown.findIndex((child) => child.name === focusName));
   tiles.forEach((tile, index) => {
@@ -39,11 +42,11 @@ function limitChildren(children, limit) {
   return [...children.slice(0, limit - 1), bundleNode(rest, bytes)];
 }
 
-function makeTile(child, [x, y, width, height], colourOf) {
+function makeTile(child, [x, y, width, height], look) {
   const size = formatBytes(child.bytes);
   const tile = make("button", {
     type: "button",
-    class: `tile c-${colourOf(child)}`,
+    class: `tile c-${look.colourOf(child)}`,
     "aria-label": `${child.name}, ${size.replace("\u00a0", " ")}${child.children ? "" : ", a file"}`,
     style: place(x, y, width - GAP_PX, height - GAP_PX),
   });
@@ -51,27 +54,27 @@ function makeTile(child, [x, y, width, height], colourOf) {
   if (hasHead) {
     tile.append(make("span", { class: "head" }, make("b", {}, shortName(child)), width > 130 ? make("i", {}, size) : null));
   }
-  if (child.children && width > 34 && height > 34) {
+  if (look.isHolder(child) && width > 34 && height > 34) {
     const top = hasHead ? HEAD_PX : 3;
-    drawInner(tile, child, [3, top, width - GAP_PX - 6, height - GAP_PX - top - 3], colourOf, 1);
+    drawInner(tile, child, [3, top, width - GAP_PX - 6, height - GAP_PX - top - 3], look, 1);
   }
   return tile;
 }
 
 /** What is below a tile, a few levels deep: shapes only, with a name where there is room for one. */
-function drawInner(holder, node, [x, y, width, height], colourOf, depth) {
+function drawInner(holder, node, [x, y, width, height], look, depth) {
   const limit = Math.max(6, Math.min(INNER_LIMIT, Math.round((width * height) / 80)));
   const below = limitChildren(node.children.filter((child) => child.bytes > 0), limit);
   const boxes = squarify(below.map((child) => child.bytes), x, y, width, height);
   below.forEach((child, index) => {
     const [left, top, w, h] = boxes[index];
     if (w < 3 || h < 3) return;
-    const hasName = w > 54 && h > 18 && !(below.length === 1 && child.children);
-    const isOpen = child.children && depth < DEPTH_LIMIT && w > 24 && h > 24;
-    const shape = make("span", { class: `inner c-${colourOf(child)}${isOpen ? " holds" : ""}`, style: place(left, top, w - 1, h - 1) }, hasName ? shortName(child) : "");
+    const hasName = w > 54 && h > 18 && !(below.length === 1 && look.isHolder(child));
+    const isOpen = look.isHolder(child) && depth < DEPTH_LIMIT && w > 24 && h > 24;
+    const shape = make("span", { class: `inner c-${look.colourOf(child)}${isOpen ? " holds" : ""}`, style: place(left, top, w - 1, h - 1) }, hasName ? shortName(child) : "");
     holder.append(shape);
     const head = hasName ? 17 : 2;
-    if (isOpen) drawInner(shape, child, [2, head, w - 5, h - head - 3], colourOf, depth + (below.length === 1 ? 0.5 : 1));
+    if (isOpen) drawInner(shape, child, [2, head, w - 5, h - head - 3], look, depth + (below.length === 1 ? 0.5 : 1));
   });
   holder.classList.add("holds");
 }

@@ -30,7 +30,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
     planned = choose_targets(args, invocation)
     folders = {one.id: invocation.folders.target_path(one.id) for one in planned}
-    page = render_page(gather_facts(folders)).encode()
+    budgets = {one.id: one.recipe.budget for one in planned}
+    page = render_page(gather_facts(folders, budgets)).encode()
     path = args.output or choose_path(planned, invocation)
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent} is no folder", hint="--output names a file in a folder that is there")

@@ -51,12 +51,12 @@ class Reader(HTMLParser):
 
 
 def test_same_values_give_the_same_page(folder: Path) -> None:
-    assert render_page(gather_facts({"tiny": folder})) == render_page(gather_facts({"tiny": folder}))
+    assert render_page(gather_facts({"tiny": folder}, {})) == render_page(gather_facts({"tiny": folder}, {}))
 
 
 def test_hostile_names_stay_data(folder: Path) -> None:
     write_audit(folder, "/usr/bin/tool")
-    reader = Reader(render_page(gather_facts({"tiny": folder})))
+    reader = Reader(render_page(gather_facts({"tiny": folder}, {})))
     assert [tag for tag, _ in reader.elements].count("script") == 2
     facts = json.loads(reader.scripts[1])
     names = json.dumps(facts["trees"])
@@ -65,7 +65,7 @@ def test_hostile_names_stay_data(folder: Path) -> None:
 
 
 def test_policy_allows_this_script_and_style_and_no_request(folder: Path) -> None:
-    reader = Reader(render_page(gather_facts({"tiny": folder})))
+    reader = Reader(render_page(gather_facts({"tiny": folder}, {})))
     style, _, script = reader.scripts
     policy = next(attributes["content"] for tag, attributes in reader.elements if "http-equiv" in attributes)
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
@@ -74,14 +74,14 @@ def test_policy_allows_this_script_and_style_and_no_request(folder: Path) -> Non
 
 
 def test_page_names_no_address_to_load_from(folder: Path) -> None:
-    text = render_page(gather_facts({"tiny": folder}))
+    text = render_page(gather_facts({"tiny": folder}, {}))
     assert not re.search(r"https?://|url\(|@import|\bfetch\(|XMLHttpRequest|innerHTML", text)
     assert not [attributes for _, attributes in Reader(text).elements if attributes.keys() & {"src", "data", "action"}]
 
 
 def test_trees_that_targets_share_are_there_once(tmp_path: Path, contents: Contents, folder: Path) -> None:
     write_built(tmp_path / "other", "other", small_tree(contents), contents)
-    facts = gather_facts({"tiny": folder, "other": tmp_path / "other"})
+    facts = gather_facts({"tiny": folder, "other": tmp_path / "other"}, {})
     numbers = [{item["name"]: item["tree"] for item in target["packages"]} for target in facts["targets"]]
     same = {name for name in numbers[0] if numbers[0][name] == numbers[1][name]}
     assert same == {"wheel:jax", "deb:rocblas", "rockiln"}
@@ -94,7 +94,7 @@ def test_large_tree_is_cut_down_and_stays_whole(
     monkeypatch.setattr(page_facts, "NODE_LIMIT", 500)
     many = {f"usr/lib/many/{number % 40}/{number}": number % 3000 for number in range(4000)}
     write_built(folder, "tiny", add_files(small_tree(contents), "deb:many", many), contents)
-    facts = gather_facts({"tiny": folder})
+    facts = gather_facts({"tiny": folder}, {})
     assert facts["floor"] > 0
     assert sum(page_facts.count_nodes(tree) for tree in facts["trees"]) <= 500
     packages = {item["name"]: item for item in facts["targets"][0]["packages"]}
@@ -102,24 +102,24 @@ def test_large_tree_is_cut_down_and_stays_whole(
 
 
 def test_what_has_not_run_is_none(folder: Path) -> None:
-    (target,) = gather_facts({"tiny": folder})["targets"]
+    (target,) = gather_facts({"tiny": folder}, {})["targets"]
     assert (target["audit"], target["smoke"]) == (None, None)
 
 
 def test_checks_of_another_build_are_said_to_be(folder: Path) -> None:
     write_smoke(folder)
     write_audit(folder, "/usr/bin/tool")
-    (target,) = gather_facts({"tiny": folder})["targets"]
+    (target,) = gather_facts({"tiny": folder}, {})["targets"]
     assert target["smoke"]["is_current"]
     assert len(target["audit"]["findings"]) == 2
     smoke = json.loads((folder / "smoke.json").read_text())
     (folder / "smoke.json").write_text(json.dumps({**smoke, "image_digest": "sha256:0"}))
-    assert not gather_facts({"tiny": folder})["targets"][0]["smoke"]["is_current"]
+    assert not gather_facts({"tiny": folder}, {})["targets"][0]["smoke"]["is_current"]
 
 
 @pytest.mark.parametrize("missing", ["sizes", "rootfs", "plan", "dropped"])
 def test_target_that_is_not_built_is_refused(folder: Path, missing: str) -> None:
     (folder / f"{missing}.json").unlink()
     with pytest.raises(UsageError) as raised:
-        gather_facts({"tiny": folder})
+        gather_facts({"tiny": folder}, {})
     assert raised.value.hint == "rockiln build tiny"
