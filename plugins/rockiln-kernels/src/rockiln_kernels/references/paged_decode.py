@@ -11,7 +11,8 @@ from rockiln_kernels.references.attention import attend, see_keys
 def gather_tokens(cache: Array, table: Array, count: int) -> Array:
     """The first `count` tokens of one sequence, of a cache [NB, BS, ...]."""
     place = np.arange(count)
-    return cache[table[place // cache.shape[1]], place % cache.shape[1]]
+    tokens: Array = cache[table[place // cache.shape[1]], place % cache.shape[1]]
+    return tokens
 
 
 def paged_decode(arrays: Arrays, scalars: Scalars) -> Arrays:
