@@ -98,7 +98,9 @@ SUBJECTS = (
     Subject(name="librccl1 7.2.4, tree", deb="librccl1"),
     Subject(name="libhipblaslt1 7.2.4, tree", deb="libhipblaslt1"),
     Subject(name="librocblas5 7.2.4, tree", deb="librocblas5"),
-    Subject(name="librocsparse0 5.3.0, tree", deb="librocsparse0", sources=BOOKWORM),
+    Subject(
+        name="librocsparse0 5.3.0, tree", deb="librocsparse0", sources=BOOKWORM, arch_sets=(*ARCH_SETS, ("gfx90a",)),
+    ),
     Subject(
         name="tensorflow-rocm 2.14.0.600, libtensorflow_cc.so.2", wheel="tensorflow-rocm==2.14.0.600", python="3.11",
         file="tensorflow/libtensorflow_cc.so.2", arch_sets=(*ARCH_SETS, ("gfx90a",)),
