@@ -55,12 +55,15 @@ def prepare(spec: OpSpec, cell: str, case: Case, pack: Pack, variant: VariantEnt
     return Prepared(spec=spec, accepted=accepted, bound=bound)
 
 
-def execute(prepared: Prepared, case: Case, pack: Pack, order: Any = "forward") -> Mapping[str, Array]:
+def execute(
+    prepared: Prepared, case: Case, pack: Pack, *, order: Any = "forward", step_limit: int = 50_000_000
+) -> Mapping[str, Array]:
     """Every output by name. Faults of the emulator are raised as they are."""
     import gfxemu
 
     memory = gfxemu.Memory()
-    addresses = {name: _place(memory, name, array, case) for name, array in case.arrays.items()}
+    addresses = {array.name: 0 for array in prepared.spec.inputs if array.optional}  # absent ones stay null
+    addresses |= {name: _place(memory, name, array, case) for name, array in case.arrays.items()}
     shapes = {array.name: output_shape(array, prepared.accepted.names) for array in prepared.spec.outputs}
     types = {array.name: _output_dtype(prepared, array.dtype) for array in prepared.spec.outputs}
     sizes = {name: int(np.prod(shape)) * types[name].itemsize for name, shape in shapes.items()}
@@ -79,6 +82,7 @@ def execute(prepared: Prepared, case: Case, pack: Pack, order: Any = "forward") 
                 memory=memory,
                 shared_bytes=launch.kernel.shared_bytes,
                 order=order,
+                step_limit=step_limit,
             )
     read = {name: memory.read(addresses[name], sizes[name]) for name in shapes}
     return {name: np.frombuffer(read[name], types[name]).reshape(shape) for name, shape in shapes.items()}
