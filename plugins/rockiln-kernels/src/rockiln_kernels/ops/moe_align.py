@@ -32,8 +32,10 @@ def moe_align(ids, counts, sorted_slots, block_experts, total, slots, experts, b
     end = tl.where(is_expert, start + tl.sum(tl.where(other == expert, padded, 0), axis=0), capacity)
     placed = place_slots(ids, sorted_slots + start, expert, tl.where(is_expert, slots, 0), BLOCK)
     tl.store(total, start, mask=expert == experts)
-    fill_range(sorted_slots, start + placed, end, slots, BLOCK)
-    fill_range(block_experts, start // block_size, end // block_size, tl.where(is_expert, expert, -1), BLOCK)
+    padding = tl.where(is_expert, block_size, capacity)
+    fill_range(sorted_slots, start + placed, end, padding, slots, BLOCK)
+    owner = tl.where(is_expert, expert, -1)
+    fill_range(block_experts, start // block_size, end // block_size, capacity // block_size, owner, BLOCK)
 
 
 @triton.jit
@@ -50,8 +52,8 @@ def place_slots(ids, place, expert, slots, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def fill_range(out, first, end, value, BLOCK: tl.constexpr):
-    """out[first:end] = value."""
-    for start in range(first, end, BLOCK):
-        place = start + tl.arange(0, BLOCK)
+def fill_range(out, first, end, most, value, BLOCK: tl.constexpr):
+    """out[first:end] = value; `most`, at least end - first, is one number for all lanes, as a bound should be."""
+    for start in range(0, most, BLOCK):
+        place = first + start + tl.arange(0, BLOCK)
         tl.store(out + place, tl.zeros((BLOCK,), tl.int32) + value, mask=place < end)

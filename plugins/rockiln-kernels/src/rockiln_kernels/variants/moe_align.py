@@ -9,15 +9,34 @@ from rockiln_kernels.variant import Kernel, Launch, Variant, Workspace, integer,
 
 _EXPERTS = 1024
 """Counts of experts that one program adds up."""
+_IDS = pointer("ids", "i32", divisible_by=4)
 
 
 def make_variants(arch: Arch) -> tuple[Variant, ...]:
-    """Every variant of the op for `arch`."""
+    """The op's one variant, for any arch; `arch` decides nothing."""
     return tuple(_make_variant(tile) for tile in read_tiles("moe_align", arch))
 
 
 def _make_variant(tile: Tile) -> Variant:
-    count = Kernel(
+    return Variant(
+        op="moe_align",
+        cell="i32",
+        name=tile.name,
+        launches=make_align_launches("experts", "block_size", CAPACITY, tile),
+        workspaces=(Workspace(name="counts", dtype="i32", size="experts"),),
+    )
+
+
+def make_align_launches(experts: str, rows: str, blocks: str, tile: Tile) -> tuple[Launch, Launch]:
+    """Count, then place: formulas of the experts, of the slots a block has, and of the blocks there may be."""
+    return (
+        Launch(kernel=_make_count(tile), grid=(experts, "1", "1")),
+        Launch(kernel=_make_placing(experts, rows, blocks, tile), grid=(f"{experts} + 1", "1", "1")),
+    )
+
+
+def _make_count(tile: Tile) -> Kernel:
+    return Kernel(
         source="moe_align",
         function="moe_count",
         args=(_IDS, pointer("counts", "i32"), integer("slots", "M * top")),
@@ -25,22 +44,9 @@ def _make_variant(tile: Tile) -> Variant:
         warps=tile.warps,
         kernel_class="reduction",
     )
-    return Variant(
-        op="moe_align",
-        cell="i32",
-        name=tile.name,
-        launches=(
-            Launch(kernel=count, grid=("experts", "1", "1")),
-            Launch(kernel=_make_placing(tile), grid=("experts + 1", "1", "1")),
-        ),
-        workspaces=(Workspace(name="counts", dtype="i32", size="experts"),),
-    )
 
 
-_IDS = pointer("ids", "i32", divisible_by=4)
-
-
-def _make_placing(tile: Tile) -> Kernel:
+def _make_placing(experts: str, rows: str, blocks: str, tile: Tile) -> Kernel:
     return Kernel(
         source="moe_align",
         function="moe_align",
@@ -51,9 +57,9 @@ def _make_placing(tile: Tile) -> Kernel:
             pointer("block_experts", "i32"),
             pointer("total", "i32"),
             integer("slots", "M * top"),
-            integer("experts"),
-            integer("block_size"),
-            integer("capacity", f"{CAPACITY} * block_size"),
+            integer("experts", experts),
+            integer("block_size", rows),
+            integer("capacity", f"{blocks} * {rows}"),
         ),
         constants=(("BLOCK_E", _EXPERTS), *tile.sizes.items()),
         warps=tile.warps,
