@@ -12,7 +12,7 @@ from rockiln_kernels.spec import OpSpec
 def make_gate_cases(spec: OpSpec, cell: str) -> list[Case]:
     """Rows of every kind, with gate and up in halves and interleaved, with and without a limit."""
     step = 32 if "mxfp4" in spec.name else 1
-    rows = list_row_cases(step=step, long=1104 if step == 1 else 1120)
+    rows = list_row_cases(step=step, long=(1120,))
     return [_make_case(spec, cell, item, interleaved=order) for item in rows for order in each_order()]
 
 
@@ -24,7 +24,8 @@ def _make_case(spec: OpSpec, cell: str, rows: RowCase, *, interleaved: bool) -> 
     arrays: dict[str, Array] = {"x": draw_rows(wide, "x", dtype, spec.name)}
     if spec.name.endswith("_backward"):
         arrays = {"dy": draw_rows(rows, "dy", dtype, spec.name), **arrays}
-    scalars = {"interleaved": interleaved, "limit": 0.75 if rows.name in {"strided", "ragged", "special"} else 0.0}
+    has_limit = rows.name in {"strided", "ragged", "special"} or rows.name.startswith("long")
+    scalars = {"interleaved": interleaved, "limit": 0.75 if has_limit else 0.0}
     return Case(
         name=f"{rows.name}-{'interleaved' if interleaved else 'halves'}",
         arrays=arrays,

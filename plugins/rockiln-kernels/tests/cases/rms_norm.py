@@ -12,7 +12,7 @@ from rockiln_kernels.spec import OpSpec
 def make_cases(spec: OpSpec, cell: str) -> list[Case]:
     """Rows of every kind; the fused quantised ops are compared by codes."""
     step = 32 if "mxfp4" in spec.name else 1
-    return [_make_case(spec, cell, rows) for rows in list_row_cases(step=step, long=4128)]
+    return [_make_case(spec, cell, rows) for rows in list_row_cases(step=step, long=(1008, 4080, 8176))]
 
 
 def _make_case(spec: OpSpec, cell: str, rows: RowCase) -> Case:

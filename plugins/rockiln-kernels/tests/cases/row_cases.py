@@ -20,17 +20,21 @@ class RowCase:
     is_misaligned: bool = False
 
 
-def list_row_cases(*, step: int = 1, long: int = 4112) -> tuple[RowCase, ...]:
-    """Aligned, ragged, tiny, long, strided and special rows; lengths are multiples of `step`."""
+def list_row_cases(*, step: int = 1, long: tuple[int, ...] = (1104,)) -> tuple[RowCase, ...]:
+    """Aligned, ragged, tiny, strided and special rows, and one row of each length in `long`; multiples of `step`.
+
+    Long rows fill the blocks of the variants but for a few lanes, so that nearly every lane has work.
+    """
     ragged = 333 // step * step or step
+    unit = max(step, 16)
     return (
         RowCase(name="aligned", rows=3, columns=512),
         RowCase(name="ragged", rows=3, columns=ragged, gap=5, is_misaligned=True),
         RowCase(name="tiny", rows=1, columns=step, is_misaligned=step == 1),
-        RowCase(name="long", rows=2, columns=long // max(step, 16) * max(step, 16)),
         RowCase(name="strided", rows=2, columns=320, gap=16),
         RowCase(name="special", rows=6, columns=128, is_special=True),
         RowCase(name="special-ragged", rows=6, columns=ragged, is_special=True, is_misaligned=True),
+        *(RowCase(name=f"long{length}", rows=1, columns=length // unit * unit) for length in long),
     )
 
 
