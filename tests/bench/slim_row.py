@@ -1,9 +1,9 @@
-"""Debian's ROCm JAX row, package by package → installed bytes before and after what a build does to them.
+"""A built ROCm row → MB of each package before and after the build left things out; and what remains of the JAX wheels.
 
-    nox --session bench_slim -- --row              # writes tests/bench/results/slim_row.json, prints a table
+    nox --session bench_slim -- --row build/TARGET --cache CACHE    # writes tests/bench/results/slim_row.json
 
-A build takes the symbol tables out of wheels, then code and data for other GPUs out of everything; both are done here
-to each package in a folder of its own. Its drop rules (docs, headers, ...) are left out, so the sums are upper bounds.
+Before: the files of the debs and wheels, as their own tables tell. After: what is in the image. The second part needs
+no build: symbol tables and code for all GPUs but one are taken out of the four JAX wheels, as a recipe does it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Mapping
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from debian_tree import LARGE  # noqa: E402 - after the path above
-from real_debs import ROCM_7, fetch_debs, unpack_deb  # noqa: E402
-from real_subjects import Subject  # noqa: E402
+from real_subjects import Subject  # noqa: E402 - after the path above
 from rockiln.console import Console  # noqa: E402
 from rockiln.fatbin.byte_source import ByteSource  # noqa: E402
 from rockiln.fatbin.elf import read_elf  # noqa: E402
@@ -29,93 +29,104 @@ from rockiln.strip_symbols import plan_strip  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 RESULTS_PATH = ROOT / "tests/bench/results/slim_row.json"
-ARCHS = ("gfx942", "gfx1100")
-ONE_ARCH = ("gfx942",)
+ARCH = "gfx942"
 WHEELS = ("jax_rocm7_pjrt==0.6.0", "jax_rocm7_plugin==0.6.0", "jaxlib==0.6.0", "jax==0.6.0")
-DEBS = (*sorted(LARGE - {"lld", "libhipblaslt1"}), "rocm-device-libs-22", "lld-22", "libnuma1", "libhipblaslt1")
+AIMS = {"jax-rocm7-pjrt and -plugin": (WHEELS[:2], 0.48), "all four JAX wheels": (WHEELS, 0.57)}
 LEAST_MB = 5
-"""Smaller packages are added up."""
+"""Smaller packages are added up in the table."""
 
 Pair = tuple[int, int]
 
 
 def main() -> int:
-    """Measure, print the table, keep the figures; 1 where the promised ratios are missed."""
+    """Measure, print the table, keep the figures; 1 where an aim is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "real")
+    parser.add_argument("build", type=Path, help="build/TARGET of a finished build")
+    parser.add_argument("--cache", type=Path, required=True, help="rockiln's cache, for the wheels of the build")
+    parser.add_argument("--real", type=Path, default=ROOT / "build" / "real", help="where wheels are downloaded to")
     args = parser.parse_args()
-    args.cache.mkdir(parents=True, exist_ok=True)
-    wheels = {archs: _measure_wheels(args.cache, archs) for archs in (ONE_ARCH, ARCHS)}
-    debs = _measure_debs(args.cache)
-    ratios = {"jax-rocm7-pjrt and -plugin": _ratio(wheels[ONE_ARCH], WHEELS[:2]),
-              "all four JAX wheels": _ratio(wheels[ONE_ARCH], WHEELS)}  # fmt: skip
-    packages = {**wheels[ARCHS], **debs}
-    record = {
-        "archs": list(ARCHS), "packages": dict(sorted(packages.items(), key=lambda one: -one[1][0])),
-        "sum": [sum(column) for column in zip(*packages.values(), strict=True)], f"ratios for {ONE_ARCH[0]}": ratios,
-    }  # fmt: skip
+    packages = read_build(args.build, args.cache)
+    ratios = measure_ratios(args.real)
+    image = json.loads((args.build / "image.json").read_text(encoding="utf-8"))
+    layers = {key: sum(layer[key] for layer in image["layers"]) for key in ("size_bytes", "unpacked_bytes")}
+    record = {"target": image["target_id"], "layers": layers, "sum": _add_up(packages.values()), "packages": packages}
+    record[f"what is left for {ARCH}"] = ratios
     RESULTS_PATH.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print("\n".join(_table(packages)), ratios, sep="\n")
-    return 0 if ratios["jax-rocm7-pjrt and -plugin"] <= 0.48 and ratios["all four JAX wheels"] <= 0.57 else 1
+    return 0 if all(ratios[name] <= aim for name, (_, aim) in AIMS.items()) else 1
 
 
-def _measure_wheels(cache_path: Path, archs: tuple[str, ...]) -> dict[str, Pair]:
-    measured = {}
-    for wheel in WHEELS:
-        with tempfile.TemporaryDirectory(prefix="rockiln-row-", dir=cache_path) as folder:
-            tree = Subject(name=wheel, wheel=wheel, python="3.12").bring(Path(folder), cache_path)
-            before = _size(tree)
-            _strip(tree)
-            measured[wheel] = before, _slim(tree, archs)
-    return measured
+def read_build(build_path: Path, cache_path: Path) -> dict[str, Pair]:
+    """Package → bytes of its files before and after, largest first."""
+    sizes, slimmed, dropped, lock = (
+        json.loads((build_path / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("sizes", "slimmed", "dropped", "lock")
+    )
+    gone = Counter[str]()
+    for one in dropped:
+        gone[one["owner"]] += one["size_bytes"]
+    whole = {one["path"] for one in dropped}
+    for one in slimmed["files"]:
+        if one["path"] not in whole:
+            gone[one["owner"]] += one["before_bytes"] - one["after_bytes"]
+    after = {name: one["size_bytes"] for name, one in sizes["packages"].items()}
+    before = {name: after.get(name, 0) + gone[name] for name in {*after, *gone}}
+    for artifact in lock["artifacts"]:
+        if artifact["kind"] == "wheel":  # symbol tables went too, which nothing else tells
+            sha256 = artifact["sha256"]
+            with zipfile.ZipFile(cache_path / "store/sha256" / sha256[:2] / sha256) as wheel:
+                before[f"wheel:{artifact['name']}"] = sum(one.file_size for one in wheel.infolist())
+    ordered = sorted(before, key=lambda name: (-before[name], name))
+    return {name: (before[name], after.get(name, 0)) for name in ordered}
 
 
-def _measure_debs(cache_path: Path) -> dict[str, Pair]:
-    measured = {}
-    for name, deb in fetch_debs(DEBS, ROCM_7, cache_path / "debs").items():
-        with tempfile.TemporaryDirectory(prefix="rockiln-row-", dir=cache_path) as folder:
-            tree = unpack_deb(deb, Path(folder))
-            before = _size(tree)
-            measured[name] = before, _slim(tree, ARCHS)
-    return measured
+def measure_ratios(real_path: Path) -> dict[str, float]:
+    """What is left of the JAX wheels, as parts of what pip installs."""
+    real_path.mkdir(parents=True, exist_ok=True)
+    measured = {wheel: _strip_and_slim(wheel, real_path) for wheel in WHEELS}
+    sums = {name: _add_up([measured[wheel] for wheel in wheels]) for name, (wheels, _) in AIMS.items()}
+    return {name: round(after / before, 3) for name, (before, after) in sums.items()}
+
+
+def _strip_and_slim(wheel: str, real_path: Path) -> Pair:
+    with tempfile.TemporaryDirectory(prefix="rockiln-row-", dir=real_path) as folder:
+        tree = Subject(name=wheel, wheel=wheel).bring(Path(folder), real_path)
+        before = _size(tree)
+        for path in [one for one in tree.rglob("*.so*") if one.is_file()]:
+            _strip(path)
+        slim_in_place(tree, SlimOptions(archs=frozenset({ARCH}), jobs=1), Console(None))
+        return before, _size(tree)
 
 
 def _size(tree: Path) -> int:
     return sum(one.lstat().st_size for one in tree.rglob("*") if one.is_file() and not one.is_symlink())
 
 
-def _slim(tree: Path, archs: tuple[str, ...]) -> int:
-    slim_in_place(tree, SlimOptions(archs=frozenset(archs), jobs=1), Console(None))
-    return _size(tree)
-
-
-def _strip(tree: Path) -> None:
+def _strip(path: Path) -> None:
     """As a recipe's [[strip]] does it."""
-    for path in [one for one in tree.rglob("*.so*") if one.is_file()]:
-        new_path = path.with_name("stripped")
-        with path.open("rb") as file:
-            source = ByteSource(file.fileno())
-            try:
-                elf = read_elf(source)
-                strip = plan_strip(elf) if elf else None
-            except RefusedError:
-                continue
-            if strip:
-                with new_path.open("wb") as output:
-                    output.writelines(strip.pieces(source))
-                new_path.replace(path)
+    new_path = path.with_name("stripped")
+    with path.open("rb") as file:
+        source = ByteSource(file.fileno())
+        try:
+            elf = read_elf(source)
+            strip = plan_strip(elf) if elf else None
+        except RefusedError:
+            return
+        if strip:
+            with new_path.open("wb") as output:
+                output.writelines(strip.pieces(source))
+            new_path.replace(path)
 
 
-def _ratio(measured: Mapping[str, Pair], names: tuple[str, ...]) -> float:
-    return round(sum(measured[name][1] for name in names) / sum(measured[name][0] for name in names), 3)
+def _add_up(pairs: Iterable[Pair]) -> Pair:
+    columns = list(zip(*pairs, strict=True))
+    return sum(columns[0]), sum(columns[1])
 
 
 def _table(packages: Mapping[str, Pair]) -> list[str]:
     large = {name: pair for name, pair in packages.items() if pair[0] >= LEAST_MB * 1e6}
     small = [pair for name, pair in packages.items() if name not in large]
-    rows = sorted(large.items(), key=lambda one: -one[1][0])
-    rows.append((f"{len(small)} smaller ones", (sum(one[0] for one in small), sum(one[1] for one in small))))
-    rows.append(("sum", (sum(one[0] for one in packages.values()), sum(one[1] for one in packages.values()))))
+    rows = [*large.items(), (f"{len(small)} smaller ones", _add_up(small)), ("all", _add_up(packages.values()))]
     return [f"| {name} | {before / 1e6:.1f} | {after / 1e6:.1f} |" for name, (before, after) in rows]
 
 
