@@ -22,6 +22,7 @@ from rockiln.compatibility import read_compatibility
 from rockiln.console import Console
 from rockiln.engines.embedded import EmbeddedEngine
 from rockiln.engines.protocol import Command, Completed
+from rockiln.errors import AuditFailedError
 from rockiln.lock import read_lock
 from rockiln.locked import LockedTarget
 from rockiln.matrix import read_matrix
@@ -342,10 +343,16 @@ def test_jax_row_takes_real_wheels_over_the_mirrors_rocm(network: Network, tmp_p
     variables = mirror_variables(network.url, {"wheels": ""})
     jax = make_project(tmp_path / "project", tmp_path / "cache", variables)
     planned = find_amd_row("jax")
-    for verb in ("lock", "build"):
-        finished = jax.run(verb, planned.id)
-        assert finished.returncode == 0, finished.stderr
+    assert jax.run("lock", planned.id).returncode == 0
+    finished = jax.run("build", planned.id)
+    assert finished.returncode == AuditFailedError.exit_code, finished.stderr
+    audit = json.loads((jax.path / "build" / planned.id / "audit.json").read_text())
+    errors = {(one["rule"], one["path"].split("/")[6]) for one in audit["findings"] if one["severity"] == "error"}
+    assert {rule for rule, _ in errors} == {"symbol-undefined", "version-missing"}, "the mirror's libraries are small"
+    assert {package for _, package in errors} == {"jax_plugins", "jax_rocm7_plugin"}
     built = read_finished(read_image(jax.path / "build" / planned.id / "image"))
+    archs = frozenset(planned.target.archs)
+    assert {kind for kind, found in list_archs(built.files).items() if found != archs} == {"miopen .tn.model"}
     support = built.files["opt/venv/lib/python3.12/site-packages/jaxlib/plugin_support.py"]
     assert b'["jax_rocm7_plugin"] if plugin_name == "rocm"' in support
     plugin = next(path for path in built.files if path.endswith("/xla_rocm_plugin.so"))
