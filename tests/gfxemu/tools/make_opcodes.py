@@ -41,10 +41,14 @@ def scalar_formats() -> Iterator[tuple[str, str, int, Encoder]]:
     yield "SOP1", "SOP", 256, lambda op: (0b101111101 << 23 | D << 16 | op << 8 | S0, 4)
     yield "SOP1", "SOP", 256, lambda op: (0b101111101 << 23 | D << 16 | op << 8 | 193, 4)
     yield "SOP1", "SOP", 256, lambda op: (0b101111101 << 23 | op << 8 | 193, 4)
+    yield "SOP1", "SOP", 256, lambda op: (0b101111101 << 23 | D << 16 | op << 8, 4)
+    yield "SOP1", "SOP", 256, lambda op: (0b101111101 << 23 | op << 8 | S0, 4)
     yield "SOPC", "SOP", 128, lambda op: (0b101111110 << 23 | op << 16 | S1 << 8 | S0, 4)
     yield "SOPP", "SOP", 128, lambda op: (0b101111111 << 23 | op << 16, 4)
     yield "SOPK", "SOP", 32, lambda op: (0b1011 << 28 | op << 23 | D << 16 | 5, 4)
     yield "SOP2", "SOP", 96, lambda op: (0b10 << 30 | op << 23 | D << 16 | S1 << 8 | S0, 4)
+
+    yield "SOP2", "SOP", 96, lambda op: (0b10 << 30 | op << 23 | D << 16 | S1 << 8 | S0 | 0x12345678 << 32, 8)
 
 
 def vector_formats(prefix3: int, prefix3p: int, shift3p: int) -> Iterator[tuple[str, str, int, Encoder]]:

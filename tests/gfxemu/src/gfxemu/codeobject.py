@@ -24,9 +24,11 @@ from gfxemu.instruction import Instruction
 from gfxemu.lower import Lowering
 from gfxemu.lower_dual import count_micros, lower_any
 from gfxemu.micro import LAYOUT, OP_NUMBER_AT
+from gfxemu.names import TRANSCENDENTAL
 
 EM_AMDGPU = 224
 CODE_BASE = 0x6000_0000_0000  # where code objects lie in emulated memory
+TRANSCENDENTAL_UNIT = 3  # Unit in core/state.h
 RELATIVE64, ABSOLUTE64 = 13, 3  # R_AMDGPU_RELATIVE64, R_AMDGPU_ABS64
 
 
@@ -56,6 +58,7 @@ class Kernel:
     sgpr_count: int
     vgpr_spill_count: int
     max_threads: int
+    dynamic_stack: bool
     arguments: tuple[Argument, ...]
     rsrc1: int
     rsrc2: int
@@ -115,7 +118,7 @@ class CodeObject:
             starts[item.address // 4] = index[item.address]
             for micro in lower_any(lowering, item):
                 op, unit, _ = core.ops[micro.op]
-                packed.append(micro.pack(op, unit))
+                packed.append(micro.pack(op, TRANSCENDENTAL_UNIT if TRANSCENDENTAL.match(micro.op) else unit))
         return Program(ops=b"".join(packed), count=len(packed), index=tuple(starts))
 
     def unknown(self) -> tuple[Instruction, ...]:
@@ -204,6 +207,7 @@ def read_kernel(code: CodeObject, entry: dict[str, Any], symbols: Mapping[str, i
         sgpr_count=int(entry[".sgpr_count"]),
         vgpr_spill_count=int(entry.get(".vgpr_spill_count", 0)),
         max_threads=int(entry.get(".max_flat_workgroup_size", 1024)),
+        dynamic_stack=bool(entry.get(".uses_dynamic_stack", False)),
         arguments=arguments,
         rsrc1=rsrc1,
         rsrc2=rsrc2,
@@ -225,6 +229,8 @@ def read_symbols(elf: Any) -> dict[str, int]:
 
 def load(data: bytes) -> CodeObject:
     """A code object from the bytes of a hsaco; BadCodeObject says what is wrong with them."""
+    if data.startswith(b"__CLANG_OFFLOAD_BUNDLE__"):
+        raise BadCodeObject("this is an offload bundle: compile with --no-gpu-bundle-output, or unbundle it first")
     try:
         elf = ELFFile(io.BytesIO(data))
         if elf.header["e_machine"] not in ("EM_AMDGPU", EM_AMDGPU):

@@ -5,6 +5,7 @@ The tables are made from LLVM by tools/make_opcodes.py.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Iterator, Mapping
@@ -165,6 +166,9 @@ class Decoder:
             mnemonic += "" if mnemonic.endswith(suffix) else ("_e64" if name == "VOP3" else "") + suffix
         if "mfma" in mnemonic or "smfmac" in mnemonic:
             fields["matrix"] = 1
+        operands = tuple(self.operands(name, row, fields))
+        if "f8f6f4" in mnemonic:
+            operands = tuple(fit_small(item, fields) for item in operands)
         return Instruction(
             address=address,
             size=size,
@@ -172,7 +176,7 @@ class Decoder:
             format=name,
             generation=self.generation,
             fields=fields,
-            operands=tuple(self.operands(name, row, fields)),
+            operands=operands,
         )
 
     def operands(self, name: str, row: Row, fields: Mapping[str, int]) -> Iterator[Operand]:
@@ -282,7 +286,7 @@ class Decoder:
         if row is None or "f8f6f4" not in row.mnemonic:
             return None
         fields["matrix"] = 1
-        operands = list(self.operands("VOP3P", row, fields))
+        operands = [fit_small(item, fields) for item in self.operands("VOP3P", row, fields)]
         for key, name in (("src0", "scale0"), ("src1", "scale1")):
             code = scale[key]
             operands.append(
@@ -345,6 +349,12 @@ class Decoder:
         return Instruction(
             address=address, size=0, mnemonic=name, format="VOPD", generation=self.generation, operands=tuple(operands)
         )
+
+
+def fit_small(item: Operand, fields: Mapping[str, int]) -> Operand:
+    """A or B of an f8f6f4 instruction with as many registers as its format (cbsz, blgp) has."""
+    width = {"src0": fields["cbsz"], "src1": fields["blgp"]}.get(item.field)
+    return item if width is None else dataclasses.replace(item, width=(8, 8, 6, 6, 4, 8, 8, 8)[width])
 
 
 @functools.cache

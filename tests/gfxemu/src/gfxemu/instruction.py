@@ -54,7 +54,7 @@ class Operand:
                 if self.width == 1
                 else f"{self.kind}[{self.index}:{self.index + self.width - 1}]"
             )
-            return name + (f".{self.half}" if self.half else "")
+            return name + (f".{self.half}" if self.half and generation == 11 else "")  # LLVM hides gfx12's halves
         return self.scalar_text(generation)
 
     def scalar_text(self, generation: int) -> str:  # noqa: PLR0911  # one return a range of the encoding

@@ -14,6 +14,7 @@ from gfxemu.memory import Buffer, Memory
 
 UNITS = ("salu", "smem", "valu", "transcendental", "matrix", "lds", "vmem", "branch", "barrier", "other")
 ALIGNMENTS = {"byte": 0, "dword": 1, "natural": 2}
+DYNAMIC_STACK = 16 * 1024  # bytes a lane that recursion gets beyond what the compiler could count
 ORDERS = {"forward": 0, "reverse": 1}
 U32, U64 = ctypes.c_uint32, ctypes.c_uint64
 
@@ -206,7 +207,7 @@ def make_launch(
         kernarg=kernarg,
         dispatch=dispatch,
         lds_bytes=lds_bytes,
-        scratch_bytes=kernel.private_segment_size,
+        scratch_bytes=kernel.private_segment_size + (DYNAMIC_STACK if kernel.dynamic_stack else 0),
         mode=(kernel.rsrc1 >> 12 & 0xFF) | (kernel.rsrc1 >> 26 & 1) << 23,
         user_sgprs=kernel.rsrc2 >> 1 & 31,
         system_flags=(kernel.rsrc2 >> 7 & 15) | bool(scratch_sgpr) << 4,

@@ -87,6 +87,8 @@ class Lowering:
             micro.dst = self.slot(dst)
             if name.startswith(("s_cmov_", "s_bitset")):
                 micro.src.append(self.slot(dst))
+            if i.base == "s_fmac_f32":
+                micro.src.append(self.slot(dst))
         return micro
 
     def lower_short(self, i: Instruction, name: str) -> Micro | None:
@@ -119,6 +121,8 @@ class Lowering:
             return Micro(op="s_waitcnt", control=wait_control(name, simm, self.arch.generation))
         if name in ("s_endpgm", "s_endpgm_saved"):
             return Micro(op="s_endpgm")
+        if name == "s_code_end":
+            return Micro(op="s_trap")
         if name in ("s_barrier", "s_sleep", "s_trap", "s_barrier_wait"):
             return Micro(op=name)
         if name == "s_barrier_signal":

@@ -42,11 +42,12 @@ RENAMES = (
     (r"^s_sub_co_ci_u32$", "s_subb_u32"),
     (r"^s_(add|sub)_nc_u64$", r"s_\1_u64"),
     (r"^s_addk_co_i32$", "s_addk_i32"),
-    (r"^s_mov_from_to$", "s_mov_b32"),
-    (r"^s_bfe_i64$", "s_bfe_i64"),
+    (r"^s_(fmac|fmaak|fmamk)_f32$", "s_fma_f32"),
+    (r"^s_(min|max)imum_f32$", r"s_\1imum_f32"),
 )
 # Instructions whose destination is also their last source.
 ACCUMULATING = re.compile(r"^(v_dual_|v_)?(v_)?(fmac|mac|dot\dc|dot2acc|pk_fmac)_")
+TRANSCENDENTAL = re.compile(r"^v_(s_)?(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_f(16|32|64)$")
 NOTHING = frozenset(
     (
         "s_nop",

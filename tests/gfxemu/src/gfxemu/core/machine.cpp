@@ -136,7 +136,7 @@ static void run_wave(Machine& m, Wave& w, u64 limit) {
     if (w.any_pending) check_operands(w, op);
     e.handler(w, op);
     m.counts.instructions[op.unit]++;
-    m.counts.cycles[op.unit] += op.unit == kMatrix ? op.omod * 4u : e.cycles;
+    m.counts.cycles[op.unit] += op.unit == kMatrix ? op.omod * 4u : op.unit == kTranscendental ? 4u * e.cycles : e.cycles;
   }
   if (w.steps > m.launch.step_limit) fail(FaultKind::hang, "no end after " + std::to_string(w.steps) + " instructions of one wave");
 }

@@ -66,19 +66,42 @@ static const double* small_table(Format f) {            // the values of the for
   return tables[f];
 }
 
+// A lane's whole operand as doubles, element after element.
+static void decode_lane(const Wave& w, Format f, u32 reg, int lane, int count, const double* table, double* out) {
+  int width = width_of(f);
+  if (f == kBf16 && w.group->machine->launch.arch.id != 90) {
+    for (int j = 0; j < count; j += 2) {
+      u32 pair = w.v[reg + u32(j) / 2][lane];
+      out[j] = double(from_bits<float>(pair << 16));
+      out[j + 1] = double(from_bits<float>(pair & 0xffff0000));
+    }
+  } else if (table && width == 8) {
+    for (int j = 0; j < count; j += 4) {
+      u32 four = w.v[reg + u32(j) / 4][lane];
+      for (int q = 0; q < 4; q++) out[j + q] = table[four >> (8 * q) & 255];
+    }
+  } else {
+    for (int j = 0; j < count; j++) {
+      u64 bits = bits_at(w, reg, lane, j * width, width);
+      out[j] = table ? table[bits & 255] : decode(w, f, bits);
+    }
+  }
+}
+
 static void read_matrix(const Wave& w, const Shape& s, Format f, u32 reg, int regs, int block, Matrix& m) {
-  int width = width_of(f), count = s.per_lane();
+  int count = s.per_lane(), half = s.per_lane() == 32 && width_of(f) == 8 ? 16 : count;
   std::fill_n(m.bad, 32, false);
   const double* table = f <= kE5M2Fnuz ? small_table(f) : nullptr;
+  u64 clean = ~0ull;
+  for (int r = 0; r < regs; r++) clean &= w.clean[reg + u32(r)];
+  double values[64];
   for (int lane = 0; lane < s.lanes; lane++) {
     if (s.replicated() && lane >= 16) break;
     if (!s.replicated() && lane / s.rows % s.blocks != block) continue;
     int row = lane % s.rows, group = s.replicated() ? 0 : lane / (s.rows * s.blocks);
-    for (int r = 0; r < regs; r++) m.bad[row] |= shadow_of(w, reg + u32(r), lane) != 0;
-    for (int j = 0; j < count; j++) {
-      u64 bits = bits_at(w, reg, lane, j * width, width);
-      m.v[row][k_of(s, f, group, j)] = table ? table[bits & 255] : decode(w, f, bits);
-    }
+    if (!(clean >> lane & 1)) for (int r = 0; r < regs; r++) m.bad[row] |= shadow_of(w, reg + u32(r), lane) != 0;
+    decode_lane(w, f, reg, lane, count, table, values);
+    for (int j = 0; j < count; j += half) std::copy_n(values + j, half, &m.v[row][k_of(s, f, group, j)]);
   }
 }
 
@@ -152,18 +175,46 @@ static void write_d(Wave& w, const Shape& s, u32 reg, int lane, const Cell& cell
   put(at, high ? bits << 16 : bits, high ? 0xffff0000u : 0xffffu);
 }
 
-static void multiply_block(Wave& w, const Op& op, const Shape& s, int block, const Matrix& a, const Matrix& b, double (*out)[32]) {
-  (void)w; (void)op; (void)block;
-  static double transposed[132][32];
-  for (int k = 0; k < s.k; k++) for (int j = 0; j < s.rows; j++) transposed[k][j] = b.v[j][k];
+template <int N> static void multiply_rows(const Shape& s, const Matrix& a, const double (*b)[32], double (*out)[32]) {
   for (int i = 0; i < s.rows; i++) {
-    double* row = out[i];
-    std::fill_n(row, 32, 0.0);
+    double row[N] = {};
     for (int k = 0; k < s.k; k++) {
       double x = a.v[i][k];
-      for (int j = 0; j < 32; j++) row[j] += x * transposed[k][j];
+      for (int j = 0; j < N; j++) row[j] += x * b[k][j];
     }
+    std::copy_n(row, N, out[i]);
   }
+}
+
+static void multiply_block(const Shape& s, const Matrix& a, const Matrix& b, double (*out)[32]) {
+  static double transposed[132][32];
+  for (int k = 0; k < s.k; k++) for (int j = 0; j < s.rows; j++) transposed[k][j] = b.v[j][k];
+  if (s.rows == 32) multiply_rows<32>(s, a, transposed, out);
+  else if (s.rows == 16) multiply_rows<16>(s, a, transposed, out);
+  else multiply_rows<4>(s, a, transposed, out);
+}
+
+// The common case, f32 sums and nothing undefined: C in, D out, a register row at a time.
+static bool finish_plain(Wave& w, const Op& op, const Shape& s, const Matrix* a, const Matrix* b, const double (*product)[32][32]) {
+  if (s.out != kAccF32) return false;
+  int count = values_per_lane(s);
+  const Operand& c = op.src[2];
+  for (int block = 0; block < s.blocks; block++)
+    for (int i = 0; i < s.rows; i++) if (a[block].bad[i] || b[block].bad[i]) return false;
+  if (c.kind == Kind::vector) for (int r = 0; r < count; r++) if (w.clean[c.index + u32(r)] != w.all()) return false;
+  if (c.kind != Kind::vector && c.kind != Kind::constant) return false;
+  float out[32][kLanes];
+  for (int r = 0; r < count; r++)
+    for (int lane = 0; lane < s.lanes; lane++) {
+      Cell cell = cell_of(s, lane, r);
+      u32 bits = c.kind == Kind::vector ? w.v[c.index + u32(r)][lane] : c.low;
+      out[r][lane] = float(product[cell.block][cell.row][cell.column] + double(from_bits<float>(bits)));
+    }
+  for (int r = 0; r < count; r++) {
+    std::memcpy(w.v[op.dst.index + u32(r)], out[r], sizeof(float) * size_t(s.lanes));
+    w.clean[op.dst.index + u32(r)] = w.all();
+  }
+  return true;
 }
 
 static void execute_matrix(Wave& w, const Op& op) {
@@ -180,8 +231,10 @@ static void execute_matrix(Wave& w, const Op& op) {
       apply_scales(w, s, op.src[3], u32(op.offset1) & 15, a[block]);
       apply_scales(w, s, op.dst2, u32(op.offset1) >> 4 & 15, b[block]);
     }
-    multiply_block(w, op, s, block, a[block], b[block], product[block]);
+    multiply_block(s, a[block], b[block], product[block]);
   }
+  w.group->machine->counts.matrix_flops += 2ull * u64(s.rows) * u64(s.rows) * u64(s.k) * u64(s.blocks);
+  if (finish_plain(w, op, s, a, b, product)) return;
   bool high_select = s.wmma && s.generation < 12 && (s.out == kAccF16 || s.out == kAccBf16) && op.opsel >> 2 & 1;
   int count = values_per_lane(s);
   struct Out { double value; bool bad; };
@@ -199,7 +252,6 @@ static void execute_matrix(Wave& w, const Op& op) {
       Cell cell = cell_of(s, lane, r);
       write_d(w, s, op.dst.index, lane, cell, results[lane][r].value, results[lane][r].bad, high_select, op.clamp);
     }
-  w.group->machine->counts.matrix_flops += 2ull * u64(s.rows) * u64(s.rows) * u64(s.k) * u64(s.blocks);
 }
 
 static const Entry kEntries[] = {{"matrix", execute_matrix, kMatrix, 16, "", nullptr, 0, 0}};

@@ -111,7 +111,8 @@ static const Entry kEntries[] = {
   FLOAT2("s_min_f32", minimum_number(flt(a), flt(b))), FLOAT2("s_max_f32", maximum_number(flt(a), flt(b))),
   FLOAT2("s_cvt_f32_i32", s32(a)), FLOAT2("s_cvt_f32_u32", u32(a)), FLOAT2("s_ceil_f32", std::ceil(flt(a))), FLOAT2("s_floor_f32", std::floor(flt(a))),
   FLOAT2("s_trunc_f32", std::trunc(flt(a))), FLOAT2("s_rndne_f32", round_even(flt(a))),
-  SOP("s_fmac_f32", "uuu", kAny, kSccKeeps, to_bits(std::fma(flt(a), flt(b), flt(read_scalar(*x.wave, x.op->dst.index))))),
+  SOP("s_fma_f32", "uuu", kAny, kSccKeeps, to_bits(std::fma(flt(a), flt(b), flt(scalar_value(*x.wave, x.op->src[2], false))))),
+  FLOAT2("s_minimum_f32", minimum(flt(a), flt(b))), FLOAT2("s_maximum_f32", maximum(flt(a), flt(b))),
   SOP("s_cvt_i32_f32", "uu", kAny, kSccKeeps, float_to<i32>(a)), SOP("s_cvt_u32_f32", "uu", kAny, kSccKeeps, float_to<u32>(a)),
 };
 

@@ -157,6 +157,17 @@ static void execute_swap(Wave& w, const Op& op) {       // V_SWAP_B32
 
 static void execute_nop(Wave&, const Op&) {}
 
+// RDNA4's V_S_*: a transcendental of a scalar, with a scalar result; the vector op's loop does it for one lane.
+static void execute_one_lane(Wave& w, const Op& op) {
+  std::string name = std::string("v_") + (entry_of(op.op).name + 4);
+  const Entry& vector = entry_of(u16(find_op(name.c_str())));
+  set_float_mode(w, vector.float_class);
+  Buffer in, out;
+  Lanes lanes{1, out.raw, {fetch(w, op, 0, vector.types[1], in), nullptr, nullptr}, 1, &w, &op};
+  reinterpret_cast<LaneLoop>(vector.lanes)(lanes);
+  write_scalar(w, op.dst.index, u32(out.raw[0]), scalar_shadow(w, op.src[0], false) ? ~0u : 0);
+}
+
 #define CUSTOM(NAME, TYPES, LOOP, TAINT, CLASS) {NAME, execute_vector, kValu, 4, TYPES, (void*)+LOOP, TAINT, CLASS}
 static const Entry kEntries[] = {
   {"v_add_co_u32", execute_carry<0>, kValu, 4, "uuu", nullptr, kAny, 0}, {"v_addc_co_u32", execute_carry<1>, kValu, 4, "uuum", nullptr, kAny, 0},
@@ -168,6 +179,11 @@ static const Entry kEntries[] = {
   CUSTOM("v_div_fmas_f32", "ffff", loop_div_fmas<float>, kAny, kFloat32), CUSTOM("v_div_fmas_f64", "dddd", loop_div_fmas<double>, kAny, kFloat64),
   CUSTOM("v_bitop3_b32", "uuuu", loop_bitop3, kAny, 0), CUSTOM("v_bitop3_b16", "ssss", loop_bitop3, kAny, 0),
   CUSTOM("v_mbcnt_lo_u32_b32", "uuu", loop_mbcnt<0>, kAny, 0), CUSTOM("v_mbcnt_hi_u32_b32", "uuu", loop_mbcnt<32>, kAny, 0),
+  {"v_s_exp_f32", execute_one_lane, kValu, 4, "ff", nullptr, kAny, 0}, {"v_s_exp_f16", execute_one_lane, kValu, 4, "hh", nullptr, kAny, 0},
+  {"v_s_log_f32", execute_one_lane, kValu, 4, "ff", nullptr, kAny, 0}, {"v_s_log_f16", execute_one_lane, kValu, 4, "hh", nullptr, kAny, 0},
+  {"v_s_rcp_f32", execute_one_lane, kValu, 4, "ff", nullptr, kAny, 0}, {"v_s_rcp_f16", execute_one_lane, kValu, 4, "hh", nullptr, kAny, 0},
+  {"v_s_rsq_f32", execute_one_lane, kValu, 4, "ff", nullptr, kAny, 0}, {"v_s_rsq_f16", execute_one_lane, kValu, 4, "hh", nullptr, kAny, 0},
+  {"v_s_sqrt_f32", execute_one_lane, kValu, 4, "ff", nullptr, kAny, 0}, {"v_s_sqrt_f16", execute_one_lane, kValu, 4, "hh", nullptr, kAny, 0},
   {"v_swap_b32", execute_swap, kValu, 4, "uu", nullptr, kAny, 0}, {"v_nop", execute_nop, kValu, 4, "", nullptr, kAny, 0},
 };
 

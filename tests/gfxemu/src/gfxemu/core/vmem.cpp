@@ -80,7 +80,8 @@ static Place place_of(Wave& w, const Op& op, const Addressing& a, int lane, u32 
   u64 low = op.src[0].kind == Kind::vector ? w.v[op.src[0].index][lane] : 0;
   if (space == Space::buffer) {
     u64 offset = low + u32(op.offset) + extra;
-    if (a.buffer.thread_swizzle) return scratch_place(w, offset + a.buffer.scalar_offset, bytes, lane);
+    // the scalar offset counts bytes of the whole wave (LLVM AMDGPU usage, "Private Segment Buffer")
+    if (a.buffer.thread_swizzle) return scratch_place(w, offset + a.buffer.scalar_offset / kLanes, bytes, lane);
     if (offset + bytes > a.buffer.records) return {};
     check_alignment(w, a.buffer.base + offset + a.buffer.scalar_offset, bytes, lane, exact);
     return global_place(w, a.buffer.base + offset + a.buffer.scalar_offset, bytes, lane, write);
