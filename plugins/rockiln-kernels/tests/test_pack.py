@@ -119,6 +119,18 @@ def test_a_manifest_is_read_as_it_was_written(pack: Pack, tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["pack"]
 
 
+def test_sm_90_gives_a_cubin_of_the_same_source(toolchain: Toolchain, tmp_path: Path) -> None:
+    arch = ARCHS["sm_90"]
+    variants = [item for item in make_family_variants("rms_norm", arch) if item.key == "rms_norm/bf16/row1024"]
+    cubins = build_pack(arch, variants, toolchain, CompileCache(folder=tmp_path), jobs=1)
+    [entry] = cubins.manifest.kernels.values()
+    assert entry.file.endswith(".cubin")
+    assert entry.threads == 128
+    assert entry.vgprs > 0
+    assert [arg.kind for arg in entry.args] == ["pointer"] * 5 + ["i32"] * 3 + ["f32"] * 2 + ["null"]
+    assert entry.kernarg_bytes == 72
+
+
 def test_another_schema_is_refused() -> None:
     with pytest.raises(ValueError, match="schema 99"):
         parse_manifest({"schema": 99})

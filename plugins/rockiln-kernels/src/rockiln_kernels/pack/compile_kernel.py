@@ -12,6 +12,7 @@ from typing import Any
 
 from rockiln_kernels.archs import Arch
 from rockiln_kernels.pack.code_object import CodeFacts, read_code_facts
+from rockiln_kernels.pack.cubin import read_cubin_facts
 from rockiln_kernels.pack.toolchain import Toolchain
 from rockiln_kernels.variant import Kernel
 
@@ -51,10 +52,10 @@ def _compile(kernel: Kernel, arch: Arch) -> Compiled:
 
     target = GPUTarget(arch.backend, int(arch.name[3:]) if arch.backend == "cuda" else arch.name, arch.wave_lanes)
     compiled = triton.compile(_make_source(kernel), target=target, options=_make_options(kernel, arch))
-    code: bytes = compiled.asm["hsaco"]
-    return Compiled(
-        code=code, facts=read_code_facts(code, compiled.asm["amdgcn"]), shared_bytes=compiled.metadata.shared
-    )
+    is_cuda = arch.backend == "cuda"
+    code: bytes = compiled.asm["cubin" if is_cuda else "hsaco"]
+    facts = read_cubin_facts(code, compiled.asm["ptx"]) if is_cuda else read_code_facts(code, compiled.asm["amdgcn"])
+    return Compiled(code=code, facts=facts, shared_bytes=compiled.metadata.shared)
 
 
 def _make_source(kernel: Kernel) -> Any:

@@ -54,7 +54,7 @@ def _lint_occupancy(kernel: Kernel, facts: CodeFacts, shared_bytes: int, arch: A
 
 def count_waves(kernel: Kernel, facts: CodeFacts, arch: Arch, shared_bytes: int) -> int:
     """Waves a SIMD: LLVM's count from the registers, bounded by LDS, which LLVM cannot know (it is dynamic)."""
-    if not shared_bytes:
+    if not shared_bytes or arch.backend == "cuda":
         return facts.occupancy
     simds = 4 if arch.wave_lanes == 64 else 2  # of one CU; RDNA's LDS is counted for a CU, half a work-group processor
     by_lds = arch.lds_bytes // shared_bytes * kernel.warps // simds
