@@ -161,6 +161,12 @@ def test_labels_name_the_archs_of_the_row(built: FinishedImage) -> None:
     assert labels["dev.rockiln.archs"].split() == list(target.archs)
 
 
+def test_audit_finds_nothing_to_look_at(built: FinishedImage, project: Project) -> None:
+    written = json.loads((project.path / "build" / built.image.target_id / "audit.json").read_text())
+    assert written["counts"]["device_code"] > 0
+    assert [one for one in written["findings"] if one["severity"] in {"error", "warning"}] == []
+
+
 def test_headers_and_compiler_come_with_the_devel_flavour_only(built: FinishedImage) -> None:
     is_devel = find_planned(built.image.target_id).target.flavour == "devel"
     assert ("opt/rocm-7.0.2/include/hip/hip_runtime.h" in built.files) == is_devel

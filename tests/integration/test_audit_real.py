@@ -133,6 +133,20 @@ def test_image_in_docker_has_the_findings_of_its_layout(undisturbed: SmallProjec
     assert (of_docker.findings, of_docker.counts) == (of_layout.findings, of_layout.counts)
 
 
+@pytest.mark.network
+@pytest.mark.skipif(not os.environ.get("ROCKILN_NIGHTLY"), reason="a minute of apt: ROCKILN_NIGHTLY=1 runs it")
+@pytest.mark.skipif(not shutil.which("mmdebstrap") or os.geteuid() != 0, reason="mmdebstrap is not here, or no root")
+def test_tree_of_mmdebstrap_is_clean(tmp_path: Path) -> None:
+    tar = tmp_path / "tree.tar"
+    include = "--include=python3,python3-venv,perl,git,gdb,openssh-client"
+    subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", include, "bookworm", str(tar)], check=True)
+    (tmp_path / "root").mkdir()
+    subprocess.run(["tar", "xf", str(tar), "--exclude=./dev", "--directory", str(tmp_path / "root")], check=True)
+    report = audit_scan(scan_folder(tmp_path / "root", Wanted(), 2, NOTHING))
+    assert report.findings == ()
+    assert report.counts["elf"] > 500
+
+
 def download(folder: Path, requirement: str) -> Path:
     """A published wheel."""
     platforms = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
