@@ -52,5 +52,5 @@ def find_audit_fault(report: AuditReport) -> AuditFailedError | None:
         return None
     lines = [f"  {one.rule} {one.path or 'image settings'}: {one.evidence}" for one in errors[:_SHOWN]]
     rest = [f"  and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
-    message = "\n".join((f"{report.subject}: the audit found {len(errors)} errors", *lines, *rest))
+    message = "\n".join((f"{report.subject}: the audit found {len(errors)} error{'s' * (len(errors) > 1)}", *lines, *rest))
     return AuditFailedError(message, hint=f"{errors[0].remedy}; rockiln audit {report.subject} shows all")

@@ -65,7 +65,7 @@ def find_fault(reports: list[AuditReport], fail_on: str) -> AuditFailedError | N
     if fail_on == "never":
         return None
     counts = {report.subject: len(report.at_least(fail_on)) for report in reports}  # type: ignore[arg-type]  # a Severity
-    failed = [f"{subject}: {number} findings" for subject, number in counts.items() if number]
+    failed = [f"{subject}: {number} finding{'s' * (number > 1)}" for subject, number in counts.items() if number]
     if not failed:
         return None
     return AuditFailedError("; ".join(failed), hint="docs/audit.md explains each, and how to say that one is expected")
