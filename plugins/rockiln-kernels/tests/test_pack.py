@@ -104,12 +104,21 @@ def test_a_source_is_hashed_with_what_it_imports() -> None:
 
 def test_what_the_compiler_refuses_is_absent_with_the_reason(toolchain: Toolchain, tmp_path: Path) -> None:
     variant = _variants()[0]
-    launch = replace(variant.launches[0], kernel=replace(variant.launches[0].kernel, constants=(("BLOCK", 1000),)))
-    cache = CompileCache(folder=tmp_path)
-    broken = build_pack(ARCH, [replace(variant, launches=(launch,))], toolchain, cache, jobs=1)
+    broken = build_pack(ARCH, [_set_constants(variant, BLOCK=1000)], toolchain, CompileCache(folder=tmp_path), jobs=1)
     assert not broken.code
     assert broken.manifest.absent[0].key == variant.key
     assert broken.manifest.absent[0].reason.startswith("rms_norm_row: the compiler fails: ")
+
+
+def _set_constants(variant: Variant, **constants: int) -> Variant:
+    kernel = variant.launches[0].kernel
+    changed = replace(kernel, constants=tuple({**dict(kernel.constants), **constants}.items()))
+    return replace(variant, launches=(replace(variant.launches[0], kernel=changed),))
+
+
+def test_a_variant_that_disagrees_with_its_source_is_our_mistake(toolchain: Toolchain, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"ops/rms_norm.py, rms_norm_row: .* disagree on \['WIDTH'\]"):
+        build_pack(ARCH, [_set_constants(_variants()[0], WIDTH=1)], toolchain, CompileCache(folder=tmp_path), jobs=1)
 
 
 def test_a_manifest_is_read_as_it_was_written(pack: Pack, tmp_path: Path) -> None:

@@ -34,24 +34,28 @@ class NotCompiled:
 
 
 def compile_kernel(kernel: Kernel, arch: Arch, toolchain: Toolchain) -> Compiled | NotCompiled:
-    """Compile one kernel. What the compiler prints on a failure (its whole IR) is dropped."""
+    """Compile one kernel. What the compiler prints on a failure (its whole IR) is dropped.
+
+    Raises ValueError where the variant and the Triton source disagree on arguments: that is a mistake of ours.
+    """
     os.environ["TRITON_HIP_LLD_PATH"] = toolchain.lld_path
     os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # else DWARF holds the folder of the source
+    source = _make_source(kernel)
     with tempfile.TemporaryDirectory(prefix="rockiln-triton-") as folder, _silence_stderr():
         os.environ["TRITON_CACHE_DIR"] = folder  # ours is the cache; this one would be shared by versions of lld
         try:
-            return _compile(kernel, arch)
+            return _compile(source, kernel, arch)
         except Exception as error:  # noqa: BLE001  # Triton raises what its C++ side throws: RuntimeError, IndexError ...
             lines = str(error).strip().splitlines() or [type(error).__name__]
             return NotCompiled(reason=f"{kernel.function}: the compiler fails: {lines[-1][:200]}")
 
 
-def _compile(kernel: Kernel, arch: Arch) -> Compiled:
+def _compile(source: Any, kernel: Kernel, arch: Arch) -> Compiled:
     import triton
     from triton.backends.compiler import GPUTarget
 
     target = GPUTarget(arch.backend, int(arch.name[3:]) if arch.backend == "cuda" else arch.name, arch.wave_lanes)
-    compiled = triton.compile(_make_source(kernel), target=target, options=_make_options(kernel, arch))
+    compiled = triton.compile(source, target=target, options=_make_options(kernel, arch))
     is_cuda = arch.backend == "cuda"
     code: bytes = compiled.asm["cubin" if is_cuda else "hsaco"]
     facts = read_cubin_facts(code, compiled.asm["ptx"]) if is_cuda else read_code_facts(code, compiled.asm["amdgcn"])

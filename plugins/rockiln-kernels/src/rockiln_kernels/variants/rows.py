@@ -68,8 +68,8 @@ class RowShape:
 
 
 def row_shapes(family: str, arch: Arch) -> tuple[RowShape, ...]:
-    """Shortest rows first; wide blocks only for aligned rows; the loop takes whatever is left."""
-    uses = (("row", False, False), ("wide", True, False), ("loop", False, True))
+    """Aligned rows first, short blocks before long ones; then short rows of any alignment; then the loop."""
+    uses = (("wide", True, False), ("row", False, False), ("loop", False, True))
     return tuple(
         RowShape(tile=tile, is_aligned=is_aligned, is_loop=is_loop)
         for use, is_aligned, is_loop in uses
