@@ -52,5 +52,6 @@ def find_audit_fault(report: AuditReport) -> AuditFailedError | None:
         return None
     lines = [f"  {one.rule} {one.path or 'image settings'}: {one.evidence}" for one in errors[:_SHOWN]]
     rest = [f"  and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
-    message = "\n".join((f"{report.subject}: the audit found {len(errors)} error{'s' * (len(errors) > 1)}", *lines, *rest))
+    number = f"{len(errors)} error{'s' * (len(errors) > 1)}"
+    message = "\n".join((f"{report.subject}: the audit found {number}", *lines, *rest))
     return AuditFailedError(message, hint=f"{errors[0].remedy}; rockiln audit {report.subject} shows all")
