@@ -35,6 +35,9 @@ UNDEFINED = frozenset((
 ))  # fmt: skip
 """Macros that clang does not define for HIP on Linux."""
 
+_DEEPEST = 64
+"""Nested conditionals beyond which nobody asks what a branch was for."""
+
 Value = int | None
 
 
@@ -150,7 +153,7 @@ def _close(walk: _Walk, level: _Level, end: int) -> None:
         walk.dead.append((level.start, end))
     elif level.taken is None:
         walk.unknown.append((level.start, end))
-    if level.taken != 1 or "__CUDACC__" in level.words:
+    if len(walk.levels) <= _DEEPEST and (level.taken != 1 or "__CUDACC__" in level.words):
         is_unknown = level.taken is None
         walk.asked.append(
             Branch(start=level.start, end=end, words=level.words, is_dead=level.taken == 0, is_unknown=is_unknown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterable, Sequence
 
@@ -26,9 +27,15 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 def find_guarding_headers(branches: Iterable[Branch], offsets: Sequence[int]) -> tuple[str, ...]:
     """Headers that make a branch with one of `offsets` certain."""
+    offsets = sorted(offsets)
     found: set[str] = set()
     for branch in branches:
         guards = [word for word in _WORD.findall(branch.words) if word in GUARDS]
-        if guards and branch.is_unknown and any(branch.start <= offset < branch.end for offset in offsets):
+        if guards and branch.is_unknown and _holds(branch, offsets):
             found |= {header for guard in guards for header in GUARDS[guard]}
     return tuple(sorted(found))
+
+
+def _holds(branch: Branch, offsets: Sequence[int]) -> bool:
+    at = bisect.bisect_left(offsets, branch.start)
+    return at < len(offsets) and offsets[at] < branch.end

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 _OPAQUE = re.compile(
     r"""[/"'](?:"""
     r"(?<=/)(?:/[^\n]*|\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/)?)"
-    r'|(?<=R")([^()\\\s"]{0,16})\((?s:.*?)\)\1"'
+    r'|(?<=R")([^()\\\s"]{0,16})\('
     r'|(?<=")[^"\\\n]*(?:\\(?s:.)[^"\\\n]*)*"?'
     r"|(?<=')(?:[^'\\\n]|\\.){1,8}')",
     re.ASCII,
 )
-"""A comment, a raw string, a string, a character; unterminated ones end with their line, a comment with the file."""
+"""A comment, the beginning of a raw string, a string, a character; an unterminated one ends with its line, a comment or
+raw string with the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,16 +54,35 @@ def lex(raw: str) -> Code:
     """Never fails: text that is no C++ gives blanks in odd places, and nothing worse."""
     text, splices, removed = _join_lines(raw)
     literals: list[tuple[int, int]] = []
-
-    def blank(match: re.Match[str]) -> str:
-        found = match.group()
+    parts: list[str] = []
+    at = 0
+    for start, end in _find_opaque(text):
+        found = text[start:end]
+        parts.append(text[at:start])
         if found[0] == '"':
-            literals.append(match.span())
-            return f'"{_blank(found[1:-1])}"' if len(found) > 1 else '"'
-        return _blank(found)
-
-    code = _OPAQUE.sub(blank, text)
+            literals.append((start, end))
+            parts.append(f'"{_blank(found[1:-1])}"' if len(found) > 1 else '"')
+        else:
+            parts.append(_blank(found))
+        at = end
+    code = "".join((*parts, text[at:]))
     return Code(text=text, code=code, literals=tuple(literals), _splices=splices, _removed=removed)
+
+
+def _find_opaque(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each comment and literal. A raw string's end is looked for once, so that time stays linear."""
+    at = 0
+    while at < len(text):
+        for match in _OPAQUE.finditer(text, at):
+            if match[1] is None:
+                yield match.span()
+                continue
+            closing = text.find(f'){match[1]}"', match.end())
+            at = closing + len(match[1]) + 2 if closing >= 0 else len(text)
+            yield match.start(), at
+            break
+        else:
+            return
 
 
 def _blank(text: str) -> str:

@@ -9,8 +9,11 @@ _DEVICE = re.compile(r"__(?:global|device)__\b")
 _BODY = re.compile(r"[;{]")
 _BRACES = re.compile(r"[{}]")
 _NESTING = re.compile(r"[()\[\]{},]")
-LONGEST_CALL = 20_000
+LONGEST_CALL = 4_000
 """Characters after which an unclosed parenthesis is given up."""
+_DEEPEST_CALL = 64
+_INDENT = 200
+_LONGEST_DIRECTIVE = 20_000
 
 
 def find_device_bodies(code: str) -> tuple[tuple[int, int], ...]:
@@ -20,19 +23,22 @@ def find_device_bodies(code: str) -> tuple[tuple[int, int], ...]:
         if (bodies and match.start() < bodies[-1][1]) or is_directive(code, match.start()):
             continue
         opening = _BODY.search(code, match.end())
-        if opening and opening.group() == "{":
+        if opening is None:
+            break
+        if opening.group() == "{":
             bodies.append((opening.start(), find_closing(code, opening.start())))
     return tuple(bodies)
 
 
 def begins_line(code: str, offset: int) -> bool:
-    """Nothing but blanks stands before it on its line."""
-    return not code[code.rfind("\n", 0, offset) + 1 : offset].strip()
+    """Nothing but a few blanks stands before it on its line."""
+    window = code[max(0, offset - _INDENT) : offset]
+    return not window.rpartition("\n")[2].strip() and ("\n" in window or offset <= _INDENT)
 
 
 def is_directive(code: str, offset: int) -> bool:
     """The line is the preprocessor's."""
-    start = code.rfind("\n", 0, offset) + 1
+    start = code.rfind("\n", max(0, offset - _LONGEST_DIRECTIVE), offset) + 1
     return code[start : start + 40].lstrip().startswith("#")
 
 
@@ -71,6 +77,8 @@ def split_arguments(code: str, opening: int) -> tuple[tuple[int, int], ...]:
         sign = match.group()
         if sign in "([{":
             depth += 1
+            if depth > _DEEPEST_CALL:
+                break
         elif sign == ",":
             if depth == 1:
                 found.append((start, match.start()))

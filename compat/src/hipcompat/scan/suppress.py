@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hipcompat.errors import FileError
@@ -23,11 +23,11 @@ class Marks:
     """Rules that a file's own comments silence: everywhere, and by line. "*" is any rule."""
 
     everywhere: frozenset[str] = frozenset()
-    by_line: tuple[tuple[int, frozenset[str]], ...] = ()
+    by_line: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     def silence(self, finding: Finding) -> bool:
         """A mark on the line, or alone on the line above."""
-        rules = self.everywhere.union(*(rules for line, rules in self.by_line if line == finding.line))
+        rules = self.everywhere | self.by_line.get(finding.line, frozenset())
         return finding.rule in rules or "*" in rules
 
 
@@ -36,7 +36,7 @@ def read_marks(text: Text) -> Marks:
     if "hipcompat:" not in text.raw:
         return Marks()
     everywhere: set[str] = set()
-    by_line = []
+    by_line: dict[int, frozenset[str]] = {}
     for match in _MARK.finditer(text.raw):
         rules = frozenset(part.strip() for part in (match[2] or "*").split(",") if part.strip())
         if match[1]:
@@ -44,8 +44,9 @@ def read_marks(text: Text) -> Marks:
             continue
         line, _ = text.find_position(match.start())
         is_alone = _ALONE.match(text.line_at(match.start()))
-        by_line.append((line + 1 if is_alone else line, rules))
-    return Marks(everywhere=frozenset(everywhere), by_line=tuple(by_line))
+        line += bool(is_alone)
+        by_line[line] = by_line.get(line, frozenset()) | rules
+    return Marks(everywhere=frozenset(everywhere), by_line=by_line)
 
 
 def read_baseline(path: Path) -> Counter[str]:

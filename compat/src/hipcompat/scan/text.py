@@ -12,6 +12,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF8, ""),
 )  # fmt: skip
 
+_LONGEST_LINE = 1_000
 _NEWLINE = re.compile("\n")
 
 
@@ -21,6 +22,8 @@ class Text:
 
     raw: str
     _lines: list[int] = field(default_factory=list)
+    _last: tuple[int, int, int] = (0, 0, 1)
+    """Line start, offset and column of the place that was asked for last: many places of a long line cost no more."""
 
     def find_position(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1; columns count characters."""
@@ -28,13 +31,18 @@ class Text:
             self._lines = [0, *(match.end() for match in _NEWLINE.finditer(self.raw))]
         line = bisect.bisect_right(self._lines, offset)
         start = self._lines[line - 1]
-        return line, len(show(self.raw[start:offset])) + 1
+        known_start, known_offset, known_column = self._last
+        if known_start != start or known_offset > offset:
+            known_offset, known_column = start, 1
+        column = known_column + len(show(self.raw[known_offset:offset]))
+        self._last = (start, offset, column)
+        return line, column
 
     def line_at(self, offset: int) -> str:
-        """The line that holds `offset`, as a person reads it, without its end."""
+        """The line that holds `offset`, as a person reads it, without its end; of a long one, the beginning."""
         start = self.raw.rfind("\n", 0, offset) + 1
-        end = self.raw.find("\n", offset)
-        return show(self.raw[start : end if end >= 0 else len(self.raw)]).rstrip("\r")
+        end = self.raw.find("\n", start, start + _LONGEST_LINE)
+        return show(self.raw[start : end if end >= 0 else start + _LONGEST_LINE]).rstrip("\r")
 
 
 def show(raw: str) -> str:

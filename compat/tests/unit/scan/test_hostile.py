@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -49,3 +52,23 @@ def test_no_content_stops_a_scan(content: bytes, language: str) -> None:
         assert finding.rule in RULES
         assert 1 <= finding.line <= lines
         assert finding.column >= 1
+
+
+REPEATED = (
+    "(", '"', "'", "/", "/*", 'R"(', 'R"x(a)y"', "#if 1\n", "#if", "#ifdef __CUDACC__\n", "#ifdef CUBLAS_API_H_\n",
+    "__global__ ", "__global__ void k() { ", "asm(", "__shfl_sync(", "threadIdx.x & 31 ", "warpsize", "nvmlInit(",
+    "int nvmlInit(", "cub::X<", "unsigned v = ", "compute_capability", "// hipcompat: ignore[nvml] nvmlInit()", "\\\n",
+    "{", "cuda::std::", "cg::reduce", ".major ", "#define M(", "{{{{nvmlInit();", "{}", "#include <a.h>\n",
+)  # fmt: skip
+REPEATED_IN_BUILD_FILES = (
+    "pip install ", "#[[", "find_package(", "-gencode ", "project(", "nvidia-smi ", "FROM nvidia/", '\\"', "'''",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["cuda", "python", "cmake", "docker"])
+@pytest.mark.parametrize("part", [*REPEATED, *REPEATED_IN_BUILD_FILES])
+def test_time_grows_with_size_and_no_faster(part: str, language: str) -> None:
+    content = ("cuda nvcc " + part * (100_000 // len(part))).encode()
+    started_s = time.process_time()
+    scan_bytes(content, Candidate(path="file", language=language, size_bytes=len(content)), Target())
+    assert time.process_time() - started_s < 6

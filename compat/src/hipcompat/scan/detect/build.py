@@ -62,7 +62,8 @@ PATTERNS: Mapping[str, Patterns] = {
 }  # fmt: skip
 _ROCM_BUILD = re.compile(r"\+rocm|/rocm\d|whl/rocm|repo\.radeon\.com")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
-_BRACKET = re.compile(r"#\[(=*)\[.*?\]\1\]", re.DOTALL)
+_BRACKET = re.compile(r"#\[(=*)\[.{0,2000}?\]\1\]", re.DOTALL)
+_LONGEST_LINE = 4_000
 _CONTINUED = re.compile(r"\\\r?\n")
 
 
@@ -81,7 +82,7 @@ def _find_lines(text: str, patterns: Patterns) -> Hits:
     start = 0
     for line in text.split("\n"):
         for rule, pattern in patterns:
-            match = pattern.search(line)
+            match = pattern.search(line, 0, _LONGEST_LINE)
             if match and not (rule == "torch-swap" and _ROCM_BUILD.search(line)):
                 yield Hit(
                     rule=rule, start=start + match.start(), end=start + match.end(), detail=match.group().strip(" \"'")

@@ -13,8 +13,8 @@ Kind = Literal["import", "name", "string", "compare"]
 _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]+([\w, \t]+))", re.MULTILINE
 )
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_STRING = re.compile(r"(?<![\w])[rRbBuUfF]{0,2}(\"\"\"|'''|\"|')((?s:.*?))(?<!\\)\1")
+_DOTTED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_STRING = re.compile(r"(?<![\w\\])[rRbBuUfF]{0,2}(\"\"\"|'''|\"|')((?s:.{0,4000}?))(?<!\\)\1")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*")
 LONGEST_AST = 2_000_000
 """Characters of a Python file beyond which the tree is not built: it takes fifty times as much memory."""

@@ -31,19 +31,21 @@ _GROUP_FEATURES = frozenset((
 _LANES = re.compile(r"[&%/>](?:(?<=&)\s*(?:31|0[xX]1[fF])|(?<=[%/])\s*32|(?<=>)>\s*5)[uU]?\b(?![\w.'])")
 _LANE_WORDS = re.compile(r"lane|warp|threadIdx|\btid\b|\btx\b|thread_?[iI]d|thread_rank|linear_?tid", re.IGNORECASE)
 _WARP_CONSTANT = re.compile(
-    r"[wW](?:arp|ARP)_?(?:[sS]ize|SIZE|[tT]hreads|THREADS)\w*\s*(?:=|\{|\(|[ \t])\s*\(?32u?\b(?![\w.'])"
+    r"[wW](?:arp|ARP)_?(?:[sS]ize|SIZE|[tT]hreads|THREADS)\w{0,40}\s*(?:=|\{|\(|[ \t])\s*\(?32u?\b(?![\w.'])"
 )
 _BALLOT = re.compile(
     r"\b(?:unsigned(?:\s+int)?|int|uint32_t|uint|u32|auto\s+const\s+uint32_t)\s+\w+\s*=\s*(__ballot(?:_sync)?|__activemask)\s*\("
     r"|\b(__popc|__ffs|__clz|__brev)\s*\(\s*(?:__ballot(?:_sync)?|__activemask)\s*\("
 )
 _CAPABILITY = re.compile(r"[.>]\s*(major)\s*(?:[<>]=?|==|!=|\*)")
-_CAPABILITY_NAME = re.compile(r"compute_?[cC]apability\w*\s*[<>]=?")
+_CAPABILITY_NAME = re.compile(r"compute_?[cC]apability\w{0,40}\s*[<>]=?")
 _MAX_LIST = re.compile(r"m(?:ax|in)\s*\(\s*\{")
 _DEVICE_CALLS = re.compile(
     r"cuda(?:(?:DeviceSynchronize|StreamCreateWithFlags|StreamDestroy|LaunchDevice\w*|GetParameterBuffer\w*)\s*\("
     r"|Stream(?:FireAndForget|TailLaunch|GraphTailLaunch|GraphFireAndForget)\b)"
 )
+_NEAR = 200
+"""Characters of a line before and after a place that may say what it is about."""
 _NO_NAME_BEFORE = frozenset(" \t\n(,<;{}!&*=[>+-|?")
 
 
@@ -131,7 +133,7 @@ def _find_groups(text: str) -> Hits:
 
 def _find_lanes(text: str) -> Hits:
     for match in _LANES.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
-        end = text.find("\n", match.end())
-        if _LANE_WORDS.search(text, start, end if end >= 0 else len(text)):
+        start = text.rfind("\n", max(0, match.start() - _NEAR), match.start()) + 1
+        end = text.find("\n", match.end(), match.end() + _NEAR)
+        if _LANE_WORDS.search(text, max(start, match.start() - _NEAR), end if end >= 0 else match.end() + _NEAR):
             yield Hit(rule="warp-32", start=match.start(), end=match.end(), detail=match.group().strip())

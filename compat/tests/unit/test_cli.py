@@ -1,0 +1,94 @@
+"""The command line: exit codes, JSON, hints, and no traceback for what a person can get wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hipcompat.cli import main
+
+
+def _call(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    code = main([str(part) for part in argv])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_known_name_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _call(capsys, "facts", "cudaMemcpyAsync")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:2] == ["cudaMemcpyAsync", "  HIP         hipMemcpyAsync"]
+
+
+def test_an_unknown_name_exits_6_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _call(capsys, "facts", "cudaMemcpyAsink")
+    assert (code, out) == (6, "")
+    assert "hint: did you mean cudaMemcpyAsync" in err
+
+
+def test_stats_count_every_interface(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = _call(capsys, "facts", "--stats", "--json")
+    rows = {row[0]: row[1:] for row in json.loads(out)}
+    assert code == 0
+    wanted = "runtime driver blas blaslt sparse solver fft rand dnn nccl nvrtc nvml nvtx cub thrust device"
+    assert set(wanted.split()) <= rows.keys()
+
+
+def test_flags_that_cannot_be_had_exit_3(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _call(capsys, "flags", "--arch", "gfx942", "--", "-O2", "-optix-ir", "k.cu")
+    assert code == 3
+    assert out.splitlines()[0] == "--offload-arch=gfx942 -O2 -x hip k.cu"
+    assert "cannot be had here: -optix-ir" in err
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("error", 0), ("warning", 3), ("note", 3), ("never", 0)])
+def test_fail_on_decides_the_exit_code(
+    fail_on: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.py").write_text("import pynvml\n")
+    assert _call(capsys, "scan", tmp_path, "--fail-on", fail_on)[0] == code
+
+
+@pytest.mark.parametrize("wanted", ["text", "json", "sarif", "summary"])
+def test_every_format_is_printed(wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")
+    code, out, err = _call(capsys, "scan", tmp_path, "--format", wanted)
+    assert code == 3
+    assert "nvml" in out
+    assert "blocked by 1" in err
+    if wanted in {"json", "sarif"}:
+        json.loads(out)
+
+
+def test_a_baseline_is_written_and_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")
+    known = tmp_path / "known.json"
+    assert _call(capsys, "scan", tmp_path / "k.cu", "--write-baseline", known)[0] == 3
+    code, out, _ = _call(capsys, "scan", tmp_path / "k.cu", "--baseline", known)
+    assert code == 0
+    assert "1 known findings not told" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "words"),
+    [
+        (["scan", "/nowhere"], 4, "is not there"),
+        (["scan", ".", "--arch", "h100"], 2, "is no architecture"),
+        (["scan", ".", "--rocm", "seven"], 2, "is no version"),
+        (["scan", ".", "--baseline", "/nowhere"], 4, "No such file"),
+        (["facts"], 2, "no name was given"),
+    ],
+)
+def test_a_mistake_is_one_message(argv: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found, out, err = _call(capsys, *argv)
+    assert (found, out) == (code, "")
+    assert words in err
+    assert "hint: " in err
+    assert "Traceback" not in err
+
+
+def test_output_has_no_escape_codes_in_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")
+    assert "\x1b" not in "".join(map(str, _call(capsys, "scan", tmp_path)))
