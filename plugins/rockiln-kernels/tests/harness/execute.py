@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -74,9 +75,8 @@ def execute(
         addresses[name] = memory.allocate(bytes([POISON]) * max(size, 1), name=name, alignment=256)
     for launch in prepared.bound.launches:
         if not launch.is_empty:
-            code = gfxemu.load(pack.code[launch.kernel.file])
             gfxemu.launch(
-                code.kernels[launch.kernel.symbol],
+                load_code(pack.code[launch.kernel.file]).kernels[launch.kernel.symbol],
                 grid=launch.grid,
                 block=(launch.kernel.threads, 1, 1),
                 kernarg=pack_kernarg(launch, addresses),
@@ -87,6 +87,14 @@ def execute(
             )
     read = {name: memory.read(addresses[name], sizes[name]) for name in shapes}
     return {name: np.frombuffer(read[name], types[name]).reshape(shape) for name, shape in shapes.items()}
+
+
+@lru_cache(maxsize=32)
+def load_code(code: bytes) -> Any:
+    """gfxemu's CodeObject: decoding takes longer than most runs, so cases share it."""
+    import gfxemu
+
+    return gfxemu.load(code)
 
 
 def _output_dtype(prepared: Prepared, dtype: str) -> np.dtype[Any]:

@@ -21,7 +21,7 @@ from rockiln_kernels.table import read_origins
 
 @lru_cache(maxsize=1024)
 def hash_code(code: bytes, arch: str) -> str:
-    """sha256 of a code object's instructions and kernel descriptor; gfx1101 runs what gfx1100 runs, byte for byte."""
+    """sha256 of a code object's instructions and kernel descriptor; gfx1200 runs what gfx1201 runs, byte for byte."""
     from elftools.elf.elffile import ELFFile
 
     elf = ELFFile(io.BytesIO(code))
