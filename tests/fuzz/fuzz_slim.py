@@ -87,15 +87,17 @@ def _tail(text: str, folder: Path) -> str:
 
 
 def _record(found: Mapping[str, Fuzzed], corpus_hash: str) -> None:
-    record = {
-        "parts": {part: asdict(one) for part, one in found.items()},
+    """Parts that did not run keep what is known of them."""
+    versions = {
         "corpus_sha256": corpus_hash,
         "fatbin_sha256": hash_tree(ROOT / "src/rockiln/fatbin"),
         "kernel_data_sha256": hash_tree(ROOT / "src/rockiln/kernel_data"),
         "atheris": version("atheris"),
         "python": sys.version.split()[0],
     }
-    RESULTS_PATH.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    record = json.loads(RESULTS_PATH.read_text(encoding="utf-8")) if RESULTS_PATH.exists() else {}
+    record |= {part: {**asdict(one), **versions} for part, one in found.items()}
+    RESULTS_PATH.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -94,9 +94,9 @@ def _read_section(source: ByteSource, content: bytes) -> None:
 
 
 def _judge_kernel_data(source: ByteSource, content: bytes) -> None:
-    """By content under a name of each kind, and by a name that is itself the input."""
+    """By content under the name of one kind, and by a name that is itself the input."""
     head, archs = content[:HEAD_BYTES], choose_archs(content)
-    for path in (*DATA_PATHS, content[:200].decode("latin-1")):
+    for path in (DATA_PATHS[len(content) % len(DATA_PATHS)], content[:200].decode("latin-1")):
         if kernel_data.is_candidate(path, head):
             kernel_data.judge(path, source, archs)
 
