@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hipcompat.facts.generate.inputs import Input, read_inputs
 
-SUITES = ("bookworm", "sid", "experimental")
+ADDED_SUITES = ("sid", "experimental")
 OTHER_PLATFORMS = {"torch": "macosx_11_0_arm64"}
 """Its macOS wheel holds the same hipify at a twelfth of the size."""
 
@@ -27,9 +27,10 @@ def fetch_debs(items: list[Input], folder_path: Path) -> None:
     for name in ("lists/partial", "cache/archives/partial"):
         (private_path / name).mkdir(parents=True, exist_ok=True)
     (private_path / "status").touch()
-    archive = _read_archive()
     keyring = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg"
-    lines = [f"deb [{keyring} check-valid-until=no] {archive} {suite} main\n" for suite in SUITES]
+    pairs = _read_sources()
+    pairs += [(pairs[0][0], suite) for suite in ADDED_SUITES]
+    lines = [f"deb [{keyring} check-valid-until=no] {archive} {suite} main\n" for archive, suite in pairs]
     (private_path / "sources.list").write_text("".join(lines))
     options = {
         "Dir::Etc::sourcelist": "sources.list", "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": "lists",
@@ -43,9 +44,15 @@ def fetch_debs(items: list[Input], folder_path: Path) -> None:
     subprocess.run([*apt, "download", *wanted], cwd=folder_path, check=True)
 
 
-def _read_archive() -> str:
+def _read_sources() -> list[tuple[str, str]]:
+    """Archive and suite of each of the machine's own sources, the main archive first."""
     text = Path("/etc/apt/sources.list.d/debian.sources").read_text(encoding="utf-8")
-    return next(line.split()[1] for line in text.splitlines() if line.startswith("URIs:"))
+    pairs = []
+    for stanza in text.split("\n\n"):
+        fields = dict(line.split(":", 1) for line in stanza.splitlines() if ":" in line and not line.startswith("#"))
+        archives, suites = fields.get("URIs", "").split(), fields.get("Suites", "").split()
+        pairs += [(archive, suite) for archive in archives for suite in suites]
+    return pairs
 
 
 def main(folder_path: Path) -> None:
