@@ -1,0 +1,128 @@
+"""2,000 random calls a family through check and selection: each is bound to a variant, or refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from harness.case import make_generator
+from rockiln_kernels.archs import AMD_ARCHS, ARCHS, Arch
+from rockiln_kernels.bind import Bound, bind_call, pack_kernarg
+from rockiln_kernels.dtypes import DTYPES
+from rockiln_kernels.expressions import Value, evaluate_expression, read_names
+from rockiln_kernels.pack.cache import make_kernel_key
+from rockiln_kernels.pack.code_object import CodeFacts, KernargSlot
+from rockiln_kernels.pack.compile_kernel import Compiled
+from rockiln_kernels.pack.describe import describe_kernel, describe_variant
+from rockiln_kernels.pack.manifest import Manifest
+from rockiln_kernels.spec import Accepted, ArraySpec, ArrayValue, Call, OpSpec, check_call
+from rockiln_kernels.table import make_family_variants, read_families, read_origins, read_table
+from rockiln_kernels.variant import Kernel
+from rockiln_kernels.wanted_table import fits_arch
+
+COUNT = 2000
+SIZES = (
+    0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 64, 96, 100, 128, 192, 256, 333, 512, 576, 1000, 2880, 4096, 7168, 8192, 16384, 50000,
+)  # fmt: skip
+
+
+def _invent_facts(kernel: Kernel) -> CodeFacts:
+    """A layout with every argument in eight bytes: selection does not look at code."""
+    sizes = [{"i32": 4, "f32": 4}.get(arg.type, 8) for arg in kernel.args]
+    slots = tuple(
+        KernargSlot(offset=8 * place, size_bytes=size, value_kind="by_value") for place, size in enumerate(sizes)
+    )
+    return CodeFacts(
+        symbol=kernel.function, kernarg_bytes=8 * len(slots), slots=slots, vgprs=1, agprs=0, sgprs=1, vgpr_spills=0,
+        sgpr_spills=0, scratch_bytes=0, occupancy=8, matrix_instructions={},
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=128)
+def plan_manifest(family: str, arch: Arch) -> Manifest:
+    """The manifest that a pack of the family would have if every variant passed."""
+    variants = make_family_variants(family, arch)
+    kernels = {make_kernel_key(launch.kernel): launch.kernel for item in variants for launch in item.launches}
+    compiled = {
+        key: Compiled(code=b"", facts=_invent_facts(kernel), shared_bytes=0) for key, kernel in kernels.items()
+    }
+    return Manifest(
+        schema=1, arch=arch.name, wave_lanes=arch.wave_lanes, triton="", lld="",
+        kernels={key: describe_kernel(key, kernels[key], compiled[key], arch) for key in kernels},
+        variants=tuple(
+            describe_variant(item, [make_kernel_key(launch.kernel) for launch in item.launches]) for item in variants
+        ),
+        absent=(),
+    )  # fmt: skip
+
+
+def _draw_array(array: ArraySpec, names: dict[str, Value], dtype: str, generator: np.random.Generator) -> ArrayValue:
+    for dim in array.dims:
+        for name in read_names(dim) - names.keys():
+            names[name] = int(generator.choice(SIZES))
+    shape = tuple(max(0, int(evaluate_expression(dim, names))) for dim in array.dims)
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    strides.reverse()
+    if array.layout == "rows" and len(shape) > 1:
+        strides[0] += int(generator.choice((0, 0, 1, 16)))
+    alignment = int(generator.choice((DTYPES[dtype].size_bytes, 16, 256)))
+    return ArrayValue(shape=shape, strides=tuple(strides), dtype=dtype, alignment=alignment)
+
+
+def draw_call(spec: OpSpec, cell: str, generator: np.random.Generator) -> Call:
+    """Random dims, strides, alignments and scalars; optional arrays are there half of the time."""
+    dtypes = spec.cell_dtypes(cell)
+    names: dict[str, Value] = {}
+    arrays = {
+        array.name: _draw_array(array, names, dtypes.get(array.dtype, array.dtype), generator)
+        for array in spec.inputs
+        if not array.optional or generator.random() < 0.5
+    }
+    scalars = {scalar.name: _draw_scalar(scalar.kind, generator) for scalar in spec.scalars if generator.random() < 0.5}
+    scalars |= {scalar.name: 1 for scalar in spec.scalars if scalar.default is None}
+    return Call(op=spec.name, arrays=arrays, scalars=scalars, dtypes=dtypes)
+
+
+def _draw_scalar(kind: str, generator: np.random.Generator) -> Value:
+    return float(generator.random()) if kind == "f32" else int(generator.integers(0, 2 if kind == "bool" else 9))
+
+
+def _list_cells(family: str) -> Iterator[tuple[OpSpec, str, Arch]]:
+    for spec in (spec for name, spec in read_table().items() if read_origins()[name] == family):
+        yield from ((spec, cell, arch) for arch in AMD_ARCHS for cell in spec.cells if fits_arch(spec, cell, arch))
+
+
+@pytest.mark.parametrize("family", read_families())
+def test_random_calls_are_bound_or_refused_with_a_reason(family: str) -> None:
+    generator, cells = make_generator(family), list(_list_cells(family))
+    bound_count = 0
+    for number in range(COUNT):
+        spec, cell, arch = cells[number % len(cells)]
+        call = draw_call(spec, cell, generator)
+        checked = check_call(spec, call)
+        if isinstance(checked, Accepted):
+            alignments = {name: array.alignment for name, array in call.arrays.items()}
+            answer = bind_call(plan_manifest(family, ARCHS[arch.name]), spec.name, checked, alignments)
+            bound_count += isinstance(answer, Bound)
+            _check_answer(answer)
+        else:
+            assert checked.reason.startswith(f"{spec.name}: ")
+    assert bound_count, "hardly any call came so far: the shapes are not random, but wrong"
+
+
+def _check_answer(answer: object) -> None:
+    if not isinstance(answer, Bound):
+        assert getattr(answer, "reason", "")
+        return
+    assert all(item.reason for item in answer.passed_over)
+    for launch in answer.launches:
+        assert min(launch.grid) >= 0
+        pointers = {arg.value: 4096 for arg in launch.kernel.args if arg.kind == "pointer"}
+        assert len(pack_kernarg(launch, pointers)) == launch.kernel.kernarg_bytes
+    assert all(count >= 0 for _, count in answer.workspaces.values())
