@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -32,7 +34,8 @@ def write_corpora(folder: Path, real_files: Sequence[Path] = ()) -> str:
     digest = hashlib.sha256()
     libraries, pieces = tuple(_fat_libraries()), tuple(_parser_seeds(real_files))
     small = tuple(one for one in libraries if len(one) <= PARSER_BYTES)
-    for part, seeds in (("parsers", (*small, *pieces)), ("verifier", small), ("rewrites", (*libraries, *_bundles()))):
+    whole = (*libraries, *_bundles(), *_databases())
+    for part, seeds in (("parsers", (*small, *pieces)), ("verifier", small), ("rewrites", whole)):
         (folder / part).mkdir(parents=True)
         for seed in sorted(set(seeds)):
             name = hashlib.sha256(seed).hexdigest()
@@ -59,6 +62,22 @@ def _bundles() -> Iterator[bytes]:
     for raw in (TINY, SMALL, bundle_for(TARGETS[:2])):
         yield raw
         yield from (compress_bundle(raw, version, way) for version in (1, 2, 3) for way in ("zstd", "zlib"))
+
+
+def _databases() -> Iterator[bytes]:
+    """rocFFT's cache, with pages of 512 bytes."""
+    for rows in (2, 9):
+        with TemporaryDirectory() as folder, closing(sqlite3.connect(Path(folder, "cache.db"))) as connection:
+            connection.execute("PRAGMA page_size = 512")
+            connection.execute(
+                "CREATE TABLE cache_v1 (kernel_name TEXT NOT NULL, arch TEXT NOT NULL, hip_version INTEGER NOT NULL, "
+                "generator_sum BLOB NOT NULL, code BLOB NOT NULL, timestamp INTEGER NOT NULL, "
+                "PRIMARY KEY (kernel_name, arch, hip_version, generator_sum))"
+            )
+            values = [(f"fft_{n}", arch, 7, b"s", bytes([n]) * 300, n) for arch in TARGETS for n in range(rows)]
+            connection.executemany("INSERT INTO cache_v1 VALUES (?, ?, ?, ?, ?, ?)", values)
+            connection.commit()
+            yield Path(folder, "cache.db").read_bytes()
 
 
 def _parser_seeds(real_files: Sequence[Path]) -> Iterator[bytes]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 
 from loader_model import judge, judge_bundle
+from row_model import judge_rows
 
 from damage import damage
 from rockiln.fatbin.bundle import read_bundle
@@ -24,8 +25,8 @@ from rockiln.fatbin.cut import plan_cut
 from rockiln.fatbin.entry_ids import is_host, serves, target_of
 from rockiln.fatbin.refusal import RefusedError
 from rockiln.fatbin.section import find_bundles
-from rockiln.fatbin.slim_file import slim_file
-from rockiln.fatbin.verify.bundle_files import verify_bundle_files
+from rockiln.fatbin.slim_file import _VERIFIERS as VERIFIERS
+from rockiln.fatbin.slim_file import Form, slim_file
 from rockiln.fatbin.verify.files import verify_files
 from rockiln.kernel_data import judge as kernel_data
 from rockiln.kernel_data.content import HEAD_BYTES
@@ -35,6 +36,7 @@ DATA_PATHS = (
     "opt/rocm/share/miopen/db/gfx942130.HIP.fdb.txt", "x/aotriton.images/amd-gfx11xx/flash/a.aks2", "kernel_gfx90a.co",
 )  # fmt: skip
 ARCH_SETS = (frozenset({"gfx942"}), frozenset({"gfx942", "gfx1100"}), frozenset({"gfx90a"}))
+JUDGES = {"elf": judge, "bundle": judge_bundle, "database": judge_rows}
 SHARED_MEMORY = Path("/dev/shm")
 if SHARED_MEMORY.is_dir():  # thousands of files are written and synced a minute
     tempfile.tempdir = str(SHARED_MEMORY)
@@ -43,6 +45,11 @@ if SHARED_MEMORY.is_dir():  # thousands of files are written and synced a minute
 def choose_archs(content: bytes) -> frozenset[str]:
     """Always the same for the same bytes."""
     return ARCH_SETS[zlib.crc32(content) % len(ARCH_SETS)]
+
+
+def choose_form(content: bytes) -> Form:
+    """As the walk through a tree tells it by names and first bytes."""
+    return "elf" if content.startswith(b"\x7fELF") else "database" if content.startswith(b"SQLite") else "bundle"
 
 
 def read_everything(content: bytes) -> None:
@@ -112,12 +119,12 @@ def _read_ids(content: bytes) -> None:
 
 def rewrite(content: bytes) -> None:
     """Slim the file; what comes out is judged, and so is the verifier's word on damaged copies of it."""
-    archs, is_elf = choose_archs(content), content.startswith(b"\x7fELF")
-    is_wrong = judge if is_elf else judge_bundle
+    archs, form = choose_archs(content), choose_form(content)
+    is_wrong = JUDGES[form]
     with _folder() as folder:
         old, new = folder / "old", folder / "new"
         old.write_bytes(content)
-        result = slim_file(old, new, archs, form="elf" if is_elf else "bundle")
+        result = slim_file(old, new, archs, form=form)
         assert old.read_bytes() == content
         if result is None or result.outcome != "slimmed":
             assert not new.exists()
@@ -135,7 +142,7 @@ def rewrite(content: bytes) -> None:
 
 def _find_faults(old: Path, new: Path, archs: frozenset[str]) -> tuple[str, ...]:
     with old.open("rb") as before, new.open("rb") as after:
-        verify = verify_files if before.read(4) == b"\x7fELF" else verify_bundle_files
+        verify = VERIFIERS[choose_form(before.read(16))]
         return verify(before.fileno(), after.fileno(), archs).faults
 
 

@@ -42,7 +42,7 @@ def plan_rows_cut(source: ByteSource, archs: AbstractSet[str], spool: BinaryIO) 
             if len(kept) == len(sizes):
                 return Cut(bundles=(new,), before_bytes=source.size_bytes, after_bytes=source.size_bytes)
             after_bytes = _write_rows(old, source, kept, spool)
-    except sqlite3.Error as fault:
+    except (sqlite3.Error, ValueError, OverflowError) as fault:  # names and numbers that are none raise the last two
         raise RefusedError(f"a database that cannot be read: {fault}") from None
     if after_bytes >= source.size_bytes:
         return Cut(bundles=(new,), before_bytes=source.size_bytes, after_bytes=source.size_bytes)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import struct
 from collections.abc import Callable
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
@@ -68,6 +70,18 @@ def test_segment_that_is_smaller_in_memory_is_refused(tmp_path: Path) -> None:
     result = slim_file(path, path, ARCHS)
     assert result is not None
     assert result.reason == "a segment is larger in the file than in memory"
+
+
+def test_database_whose_names_are_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE cache_v1 (arch TEXT, code BLOB)")
+        connection.execute("CREATE TABLE another (arch TEXT)")
+        connection.commit()
+    path.write_bytes(path.read_bytes().replace(b"another", b"an\x9cther"))
+    result = slim_file(path, path, ARCHS, form="database")
+    assert result is not None
+    assert "a database that cannot be read" in result.reason
 
 
 def test_bundle_of_many_wrappers_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
