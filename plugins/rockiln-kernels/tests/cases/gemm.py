@@ -55,16 +55,16 @@ def _make_case(spec: OpSpec, cell: str, item: Product, *, interleaved: bool | No
         arrays=arrays,
         scalars={} if interleaved is None else {"interleaved": interleaved},
         terms=item.k + 1,
-        magnitudes={"out": _measure(arrays, interleaved)},
+        magnitudes={"out": measure_product(arrays["a"], arrays["b"], arrays.get("bias"), interleaved)},
         is_misaligned=item.is_misaligned,
     )
 
 
-def _measure(arrays: dict[str, Array], interleaved: bool | None) -> Array:
+def measure_product(a: Array, b: Array, bias: Array | None, interleaved: bool | None) -> Array:
     """The magnitudes that are summed: products and bias. No activation is steeper than 1.13, so twice that will do."""
-    size = {name: np.abs(array.astype(np.float64)) for name, array in arrays.items()}
+    a, b = np.abs(a.astype(np.float64)), np.abs(b.astype(np.float64))
     with np.errstate(all="ignore"):
-        summed: Array = size["a"] @ size["b"].T + size.get("bias", 0.0)
+        summed: Array = a @ b.T + (0.0 if bias is None else np.abs(bias.astype(np.float64)))
         if interleaved is None:
             return 2.0 * summed
         half = summed.shape[1] // 2

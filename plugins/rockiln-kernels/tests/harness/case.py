@@ -52,6 +52,8 @@ def draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str, *, 
 
 def stride_rows(array: Array, gap: int) -> Array:
     """The same values with `gap` unused elements (NaN where there is one) after each row, so not contiguous."""
+    if array.itemsize == 1 and array.dtype != np.uint8:  # NumPy cannot stride over fp8, but over its bytes
+        return stride_rows(array.view(np.uint8), gap).view(array.dtype)
     width = array[0].size + gap
     wide = np.full((array.shape[0], width), 77).astype(array.dtype)
     wide[:, : array[0].size] = array.reshape(array.shape[0], -1)
