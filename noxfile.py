@@ -159,6 +159,18 @@ def support(session: nox.Session) -> None:
 
 
 @nox.session
+def gfxemu(session: nox.Session) -> None:
+    """The emulator: types and its own tests, against LLVM 19 and 22, clang 22, Triton and NumPy."""
+    project = nox.project.load_toml(ROOT / "tests" / "gfxemu" / "pyproject.toml")
+    groups = nox.project.dependency_groups(project, "test", "lint")
+    session.install("--quiet", "-e", "./tests/gfxemu", *groups)
+    session.chdir("tests/gfxemu")
+    session.run("mypy")
+    session.run("ruff", "check", ".")
+    session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "worksteal")))
+
+
+@nox.session
 @nox.parametrize("arch", PACK_ARCHS, ids=PACK_ARCHS)
 def packs(session: nox.Session, arch: str) -> None:
     """Compile every kernel for one arch: build/packs/ARCH/pack, and around it a project that `wheels` builds."""

@@ -46,6 +46,7 @@ def scalar_formats() -> Iterator[tuple[str, str, int, Encoder]]:
     yield "SOPC", "SOP", 128, lambda op: (0b101111110 << 23 | op << 16 | S1 << 8 | S0, 4)
     yield "SOPP", "SOP", 128, lambda op: (0b101111111 << 23 | op << 16, 4)
     yield "SOPK", "SOP", 32, lambda op: (0b1011 << 28 | op << 23 | D << 16 | 5, 4)
+    yield "SOPK", "SOP", 32, lambda op: (0b1011 << 28 | op << 23 | 5 | 0x12345678 << 32, 8)
     yield "SOP2", "SOP", 96, lambda op: (0b10 << 30 | op << 23 | D << 16 | S1 << 8 | S0, 4)
 
     yield "SOP2", "SOP", 96, lambda op: (0b10 << 30 | op << 23 | D << 16 | S1 << 8 | S0 | 0x12345678 << 32, 8)

@@ -16,7 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from gfxemu.arch import Arch, find_arch
+from gfxemu.arch import ARCHES, Arch, find_arch
 from gfxemu.core import load_core
 from gfxemu.decode import decode_all
 from gfxemu.faults import BadCodeObject
@@ -107,19 +107,7 @@ class CodeObject:
     @functools.cached_property
     def program(self) -> Program:
         """The code as the core runs it."""
-        core = load_core()
-        index, total = {}, 0
-        for item in self.instructions:
-            index[item.address] = total
-            total += count_micros(item)
-        lowering = Lowering(arch=self.target, code_address=CODE_BASE + self.text_address, index=index, types=core.types)
-        packed, starts = [], [-1] * (len(self.text) // 4 + 1)
-        for item in self.instructions:
-            starts[item.address // 4] = index[item.address]
-            for micro in lower_any(lowering, item):
-                op, unit, _ = core.ops[micro.op]
-                packed.append(micro.pack(op, TRANSCENDENTAL_UNIT if TRANSCENDENTAL.match(micro.op) else unit))
-        return Program(ops=b"".join(packed), count=len(packed), index=tuple(starts))
+        return lower_program(self.arch, self.text, self.text_address)
 
     def unknown(self) -> tuple[Instruction, ...]:
         """Instructions without semantics here: the program faults when it reaches one."""
@@ -130,6 +118,23 @@ class CodeObject:
     def instruction_at(self, pc: int) -> Instruction | None:
         """The instruction at an offset of the code section."""
         return next((item for item in self.instructions if item.address == pc), None)
+
+
+@functools.lru_cache(maxsize=64)
+def lower_program(arch: str, text: bytes, text_address: int) -> Program:
+    """A code section lowered to packed micro-ops; the last ones are kept, since tests load one file many times."""
+    core, instructions, index, total = load_core(), decode_all(text, arch), {}, 0
+    for item in instructions:
+        index[item.address] = total
+        total += count_micros(item)
+    lowering = Lowering(arch=ARCHES[arch], code_address=CODE_BASE + text_address, index=index, types=core.types)
+    packed, starts = [], [-1] * (len(text) // 4 + 1)
+    for item in instructions:
+        starts[item.address // 4] = index[item.address]
+        for micro in lower_any(lowering, item):
+            op, unit, _ = core.ops[micro.op]
+            packed.append(micro.pack(op, TRANSCENDENTAL_UNIT if TRANSCENDENTAL.match(micro.op) else unit))
+    return Program(ops=b"".join(packed), count=len(packed), index=tuple(starts))
 
 
 def read_notes(elf: Any) -> dict[str, Any]:

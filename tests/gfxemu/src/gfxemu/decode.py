@@ -139,31 +139,11 @@ class Decoder:
         self, name: str, row: Row, fields: dict[str, int], window: bytes, size: int, address: int
     ) -> Instruction:
         """Extra dwords, operands, suffix."""
-        suffix = ""
-        literal = int.from_bytes(window[size : size + 4], "little")
-        marker = fields.get("src0") if name.startswith("VOP") else None
-        wants = any(
-            fields.get(key) == LITERAL
-            for key in ("src0", "src1", "src2")
-            if key != "src1" or name not in ("VOP2", "VOPC")
-        )
-        wants |= name in ("VOP2", "SOP2") and any(kind == "i" for _, kind, _ in row.operands)
-        if marker == SDWA and self.generation == 9:
-            fields |= {key: take(literal, place) for key, place in SDWA_FIELDS.items()} | {"vsrc0": literal & 255}
-            suffix, size = "_sdwa", size + 4
-        elif marker == DPP16:
-            fields |= {key: take(literal, place) for key, place in DPP_FIELDS.items()} | {"vsrc0": literal & 255}
-            suffix, size = "_dpp", size + 4
-        elif marker in (DPP8, DPP8_FI) and self.generation >= 11:
-            fields |= {"dpp8": literal >> 8, "vsrc0": literal & 255, "fi": int(marker == DPP8_FI)}
-            suffix, size = "_dpp", size + 4
-        elif wants or row.mnemonic == "s_setreg_imm32_b32":
-            fields["literal"] = literal
+        extra = int.from_bytes(window[size : size + 4], "little")
+        suffix = self.read_extra(name, row, fields, extra)
+        if suffix is not None:
             size += 4
-        mnemonic = row.mnemonic
-        if suffix:
-            mnemonic = re.sub(r"_e(32|64)$", lambda m: ("_e64" if m[1] == "64" else "") + suffix, mnemonic)
-            mnemonic += "" if mnemonic.endswith(suffix) else ("_e64" if name == "VOP3" else "") + suffix
+        mnemonic = add_suffix(row.mnemonic, name, suffix or "")
         if "mfma" in mnemonic or "smfmac" in mnemonic:
             fields["matrix"] = 1
         operands = tuple(self.operands(name, row, fields))
@@ -178,6 +158,26 @@ class Decoder:
             fields=fields,
             operands=operands,
         )
+
+    def read_extra(self, name: str, row: Row, fields: dict[str, int], extra: int) -> str | None:
+        """Put what an SDWA, DPP or literal dword holds into `fields`; the suffix it means, None without one."""
+        marker = fields.get("src0") if name.startswith("VOP") else None
+        if marker == SDWA and self.generation == 9:
+            fields |= {key: take(extra, place) for key, place in SDWA_FIELDS.items()} | {"vsrc0": extra & 255}
+            return "_sdwa"
+        if marker == DPP16:
+            fields |= {key: take(extra, place) for key, place in DPP_FIELDS.items()} | {"vsrc0": extra & 255}
+            return "_dpp"
+        if marker in (DPP8, DPP8_FI) and self.generation >= 11:
+            fields |= {"dpp8": extra >> 8, "vsrc0": extra & 255, "fi": int(marker == DPP8_FI)}
+            return "_dpp"
+        registers = ("src1",) if name in ("VOP2", "VOPC") else ()  # there, 255 is v255
+        wants = any(fields.get(key) == LITERAL for key in ("src0", "src1", "src2") if key not in registers)
+        wants |= name in ("VOP2", "SOP2") and any(kind == "i" for _, kind, _ in row.operands)
+        if not wants and row.mnemonic != "s_setreg_imm32_b32":
+            return None
+        fields["literal"] = extra
+        return ""
 
     def operands(self, name: str, row: Row, fields: Mapping[str, int]) -> Iterator[Operand]:
         """The row's operands with this instruction's registers."""
@@ -351,6 +351,14 @@ class Decoder:
         )
 
 
+def add_suffix(mnemonic: str, name: str, suffix: str) -> str:
+    """`v_add_f32_e32` with _dpp → `v_add_f32_dpp`; in VOP3, `_e64_dpp`."""
+    if not suffix:
+        return mnemonic
+    out = re.sub(r"_e(32|64)$", lambda match: ("_e64" if match[1] == "64" else "") + suffix, mnemonic)
+    return out if out.endswith(suffix) else out + ("_e64" if name == "VOP3" else "") + suffix
+
+
 def fit_small(item: Operand, fields: Mapping[str, int]) -> Operand:
     """A or B of an f8f6f4 instruction with as many registers as its format (cbsz, blgp) has."""
     width = {"src0": fields["cbsz"], "src1": fields["blgp"]}.get(item.field)
@@ -374,8 +382,9 @@ def decoder_of(name: str) -> Decoder:
     return Decoder(ARCHES[name])
 
 
+@functools.lru_cache(maxsize=64)
 def decode_all(code: bytes, arch: str) -> tuple[Instruction, ...]:
-    """Every instruction of a code section, one behind the other."""
+    """Every instruction of a code section, one behind the other; the last sections are kept."""
     decoder, address, out = decoder_of(arch), 0, []
     while address < len(code):
         out.append(decoder.decode(code, address))

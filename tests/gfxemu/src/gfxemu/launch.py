@@ -237,7 +237,7 @@ def load_segments(kernel: Kernel) -> list[Buffer]:
     return list(kernel.code.mapped)  # type: ignore[attr-defined]
 
 
-def launch(
+def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
     kernel: Kernel,
     *,
     grid: Sequence[int],

@@ -52,6 +52,11 @@ template <class T> inline T fix_division(T quotient, T denominator, T numerator)
   if (std::isinf(denominator) || numerator == 0) return negative ? -T(0) : T(0);
   constexpr int lowest = sizeof(T) == 8 ? -1075 : -150;
   if (exponent_field(numerator) - exponent_field(denominator) < lowest) return negative ? -T(0) : T(0);
+  // The document's overflow test (exponent of S1 = 255) cannot be meant: quotients beyond the range are infinite.
+  int top = 0, bottom = 0;
+  (void)std::frexp(numerator, &top);
+  (void)std::frexp(denominator, &bottom);
+  if (top - bottom > std::numeric_limits<T>::max_exponent) return negative ? -infinity : infinity;
   return negative ? -std::fabs(quotient) : std::fabs(quotient);
 }
 

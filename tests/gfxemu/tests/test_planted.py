@@ -1,0 +1,138 @@
+"""Bugs planted into real compiled code are found, each by its own kind of fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import gfxemu
+import kernels
+from gfxemu import mutate
+from gfxemu.instruction import Instruction
+from gfxemu.memory import Memory
+from test_kernels import ARCHES, launch, run_matmul
+
+
+def without(built: kernels.Built, picked: Callable[[Instruction], bool]) -> list[gfxemu.CodeObject]:
+    """One code object for each instruction that matches, with it removed."""
+    code = gfxemu.load(built.hsaco)
+    found = [item for item in code.instructions if picked(item)]
+    assert found
+    return [gfxemu.load(mutate.nop_out(code, item)) for item in found]
+
+
+def faults_of(arch: str, codes: list[gfxemu.CodeObject]) -> list[type]:
+    """What each does: a fault's class, or int for none."""
+    out: list[type] = []
+    for code in codes:
+        fault = fault_of(arch, code)
+        texts = {item.text() for item in code.instructions}
+        assert fault is None or (fault.where and fault.where.kernel == "matmul" and fault.where.instruction in texts)
+        out.append(type(fault) if fault else int)
+    return out
+
+
+def fault_of(arch: str, code: gfxemu.CodeObject) -> gfxemu.Fault | None:
+    """The fault of a run, if there is one."""
+    try:
+        run_matmul(arch, code)
+    except gfxemu.Fault as fault:
+        return fault
+    return None
+
+
+def is_wait(item: Instruction) -> bool:
+    return item.base.startswith("s_wait") and not item.base.startswith(
+        ("s_wait_alu", "s_waitcnt_depctr", "s_waitcnt_vscnt", "s_wait_storecnt")
+    )
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_missing_wait_is_found(arch: str) -> None:
+    kinds = faults_of(arch, without(kernels.build("matmul", arch), is_wait))
+    found = sum(kind is gfxemu.MissingWait or kind is gfxemu.Race for kind in kinds)
+    assert gfxemu.MissingWait in kinds
+    assert found >= len(kinds) / 3, kinds  # the others are on paths not taken, or beside another wait
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_missing_barrier_is_found(arch: str) -> None:
+    code = gfxemu.load(kernels.build("matmul", arch).hsaco)
+    signals = [k for k, item in enumerate(code.instructions) if item.base in ("s_barrier", "s_barrier_signal")]
+    kinds = []
+    for k in signals:
+        raw = mutate.nop_out(code, code.instructions[k])
+        follower = next((item for item in code.instructions[k + 1 : k + 4] if item.base == "s_barrier_wait"), None)
+        if follower is not None:
+            raw = mutate.nop_out(gfxemu.load(raw), follower)
+        kinds += faults_of(arch, [gfxemu.load(raw)])
+    assert gfxemu.Race in kinds, kinds
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_an_out_of_bounds_store_is_found(arch: str) -> None:
+    built, x = kernels.build("copy_wide", arch), np.zeros(1024, np.float32)
+    memory = Memory()
+    places = memory.allocate(x, "x"), memory.allocate(x[:-1], "y")
+    with pytest.raises(gfxemu.OutOfBounds, match=r"store of .*\(y\+") as caught:
+        launch(built, (1, 1), memory, *places)
+    assert caught.value.where is not None
+    assert caught.value.where.lanes
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_an_unaligned_vector_load_is_found(arch: str) -> None:
+    built = kernels.build("copy_wide", arch)
+    code = gfxemu.load(built.hsaco)
+    load = next(item for item in code.instructions if item.base in ("global_load_dwordx4", "global_load_b128"))
+    raw = mutate.patch(code, load.address, mutate.set_field(code, load, "offset", 2))
+    memory = Memory()
+    places = memory.allocate(np.zeros(1100, np.float32), "x"), memory.allocate(np.zeros(1024, np.float32), "y")
+    with pytest.raises(gfxemu.Misaligned):
+        launch(built, (1, 1), memory, *places, code=gfxemu.load(raw))
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_natural_alignment_finds_a_broken_promise(arch: str) -> None:
+    built = kernels.build("copy_wide", arch)
+    memory = Memory()
+    x, y = memory.allocate(np.zeros(1100, np.float32), "x"), memory.allocate(np.zeros(1024, np.float32), "y")
+    launch(built, (1, 1), memory, x + 4, y)
+    with pytest.raises(gfxemu.Misaligned):
+        launch(built, (1, 1), memory, x + 4, y, alignment="natural")
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_too_little_lds_is_found(arch: str) -> None:
+    built = kernels.build("matmul", arch)
+    with pytest.raises(gfxemu.OutOfBounds, match="LDS"):
+        run_matmul(arch, shared_bytes=built.shared_bytes - 256)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_removed_load_is_found(arch: str) -> None:
+    built = kernels.build("copy_wide", arch)
+    memory = Memory()
+    places = memory.allocate(np.zeros(1024, np.float32), "x"), memory.allocate(np.zeros(1024, np.float32), "y")
+    for code in without(built, lambda item: item.base.startswith("global_load")):
+        with pytest.raises(
+            (gfxemu.UninitializedRead, gfxemu.MissingWait)
+        ):  # waits count loads: one less, and they wait for less
+            launch(built, (1, 1), memory, *places, code=code)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_most_single_instruction_mutants_of_a_matmul_are_noticed(arch: str) -> None:
+    code = gfxemu.load(kernels.build("matmul", arch).hsaco)
+    mutations = list(mutate.list_mutations(code, seed=1))
+    rng = np.random.default_rng(4)
+    noticed, picked = 0, rng.choice(len(mutations), 30, replace=False)
+    for k in picked:
+        try:
+            got, want, _ = run_matmul(arch, mutate.apply(code, mutations[k]), step_limit=200_000)
+            noticed += not np.allclose(got, want, rtol=1e-5, atol=1e-4)
+        except gfxemu.GfxemuError:
+            noticed += 1
+    assert noticed >= 12  # raw, equivalent ones included
