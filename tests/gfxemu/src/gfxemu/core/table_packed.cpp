@@ -116,18 +116,29 @@ static void mix_source(Wave& w, const Op& op, int s, float* out, Buffer& buffer)
   }
 }
 
+// Undefined bits of what a source really reads: a half that is not chosen does not count.
+static void mix_shadow(Wave& w, const Op& op, int s, u32* undefined, Buffer& buffer) {
+  Op plain = op;
+  plain.neg = plain.abs = plain.opsel = 0;
+  if (plain.src[s].kind == Kind::constant) plain.src[s].low = 0;
+  auto* raw = static_cast<const u32*>(fetch_shadow(w, plain, s, 'u', buffer));
+  u32 read = op.opsel_hi >> s & 1 ? (op.opsel >> s & 1 ? 0xffff0000 : 0xffff) : ~0u;
+  for (int i = 0; i < kLanes; i++) undefined[i] |= raw[i] & read;
+}
+
 template <int Place> static void execute_mix(Wave& w, const Op& op) {  // 0 f32, 1 low half, 2 high half
   set_float_mode(w, kFloat32);
   float v[3][kLanes];
   Buffer buffer;
   for (int s = 0; s < 3; s++) mix_source(w, op, s, v[s], buffer);
   bool clean = sources_clean(w, op, 3, w.exec);
-  u32 out[kLanes], shadow[kLanes], old[kLanes];
+  u32 out[kLanes], shadow[kLanes], old[kLanes], undefined[kLanes] = {};
+  for (int s = 0; s < 3 && !clean; s++) mix_shadow(w, op, s, undefined, buffer);
   for (int i = 0; i < kLanes; i++) {
     float value = std::fma(v[0][i], v[1][i], v[2][i]);
     if (op.clamp) value = value > 1 ? 1.0f : value > 0 ? value : 0.0f;
     old[i] = w.v[op.dst.index][i];
-    u32 rest = shadow_of(w, op.dst.index, i), bad = clean ? 0 : ~0u;
+    u32 rest = shadow_of(w, op.dst.index, i), bad = undefined[i] ? ~0u : 0;
     if (Place == 0) { out[i] = to_bits(value); shadow[i] = bad; continue; }
     u32 bits = float_to_half(value);
     out[i] = Place == 1 ? (old[i] & 0xffff0000) | bits : (old[i] & 0xffff) | bits << 16;
