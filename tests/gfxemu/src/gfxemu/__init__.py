@@ -20,6 +20,7 @@ from gfxemu.faults import (
 )
 from gfxemu.launch import Counts, launch
 from gfxemu.memory import Memory
+from gfxemu.model import Estimate, estimate_time
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "CodeObject",
     "Counts",
     "Deadlock",
+    "Estimate",
     "Fault",
     "GfxemuError",
     "Hang",
@@ -42,6 +44,7 @@ __all__ = [
     "UnknownOpcode",
     "Unsupported",
     "UnsupportedArch",
+    "estimate_time",
     "launch",
     "load",
 ]

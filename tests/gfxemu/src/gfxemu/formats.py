@@ -68,8 +68,8 @@ GFX9 = (  # CDNA: gfx90a, gfx942, gfx950
     ),
     make_layout(
         "MUBUF", "111000", (18, 7), 8,
-        "offset:0:12 offen:12:1 idxen:13:1 sc0:14:1 sc1:15:1 lds:16:1 nt:17:1 vaddr:32:8 vdata:40:8 srsrc:48:5 acc:55:1 "
-        "soffset:56:8",
+        "offset:0:12 offen:12:1 idxen:13:1 sc0:14:1 sc1:15:1 lds:16:1 nt:17:1 vaddr:32:8 vdata:40:8 srsrc:48:5 "
+        "acc:55:1 soffset:56:8",
     ),
     make_layout(
         "SMEM", "110000", (18, 8), 8,
