@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from cases.attention_backward import make_backward_cases
+from cases.attention_batch import Batch, draw_batch, make_scalars
 from cases.attention_terms import measure_attention
-from harness.case import Array, Case, draw, make_generator, stride_rows
+from harness.case import Array, Case
 from rockiln_kernels.references.attention_prefill import list_sequences, see_sequence
 from rockiln_kernels.spec import OpSpec
 
 _WIDTHS = ((64, 64), (80, 80), (128, 128), (192, 128))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """Sequences as (queries, keys), and the mask."""
-
-    name: str
-    lengths: tuple[tuple[int, int], ...]
-    heads: tuple[int, int] = (2, 1)
-    causal: bool = True
-    window_left: int = -1
-    has_sinks: bool = False
-    gap: int = 0
-    is_special: bool = False
 
 
 BATCHES = (
@@ -39,17 +25,14 @@ BATCHES = (
 
 def make_cases(spec: OpSpec, cell: str) -> list[Case]:
     """Every batch in every width of heads."""
+    if spec.name == "attention_prefill_backward":
+        return make_backward_cases(cell, BATCHES, _WIDTHS)
     return [_make_case(spec, cell, batch, width) for width in _WIDTHS for batch in BATCHES]
 
 
 def _make_case(spec: OpSpec, cell: str, batch: Batch, width: tuple[int, int]) -> Case:
     arrays = draw_batch(spec.name, cell, batch, width)
-    scalars = {
-        "scale": float(np.float32(width[0] ** -0.5)),
-        "max_seqlen_q": max(queries for queries, _ in batch.lengths),
-        "causal": batch.causal,
-        "window_left": batch.window_left,
-    }
+    scalars = make_scalars(batch, width)
     out, lse = measure_batch(arrays, scalars, cell)
     return Case(
         name=f"{batch.name}-d{width[0]}",
@@ -58,23 +41,6 @@ def _make_case(spec: OpSpec, cell: str, batch: Batch, width: tuple[int, int]) ->
         terms=width[0],
         magnitudes={"out": out, "lse": lse},
     )
-
-
-def draw_batch(op: str, cell: str, batch: Batch, width: tuple[int, int]) -> dict[str, Array]:
-    """q, k, v, the sequences' starts, and sinks."""
-    generator = make_generator(op, cell, batch.name, str(width))
-    starts = np.cumsum([(0, 0), *batch.lengths], axis=0).astype(np.int32)
-    sizes = {"q": (starts[-1, 0], batch.heads[0], width[0]), "k": (starts[-1, 1], batch.heads[1], width[0])}
-    sizes["v"] = (*sizes["k"][:2], width[1])
-    arrays = {name: draw(generator, size, cell) for name, size in sizes.items()}
-    if batch.is_special:
-        arrays["q"][1, 0, 3], arrays["k"][4, 0, 0], arrays["v"][2, 0, 1] = np.nan, np.inf, np.inf
-    if batch.gap:
-        arrays = {name: stride_rows(array, batch.gap) for name, array in arrays.items()}
-    arrays |= {f"cu_seqlens_{name}": np.ascontiguousarray(starts[:, place]) for place, name in enumerate("qk")}
-    if batch.has_sinks:
-        arrays["sinks"] = draw(generator, batch.heads[:1], "f32")
-    return arrays
 
 
 def measure_batch(arrays: dict[str, Array], scalars: dict[str, float], cell: str) -> tuple[Array, Array]:

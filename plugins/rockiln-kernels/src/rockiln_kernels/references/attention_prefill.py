@@ -38,4 +38,24 @@ def attention_prefill(arrays: Arrays, scalars: Scalars) -> Arrays:
     return {"out": out, "lse": lse}
 
 
-REFERENCES = {"attention_prefill": attention_prefill}
+def attention_prefill_backward(arrays: Arrays, scalars: Scalars) -> Arrays:
+    """{"dq", "dk", "dv"}, in the shapes of q, k and v; the weights follow from lse."""
+    q, k, v, out, dout = (widen(arrays[name]) for name in ("q", "k", "v", "out", "dout"))
+    dq, dk, dv = np.zeros(q.shape), np.zeros(k.shape), np.zeros(v.shape)
+    group, scale = q.shape[1] // k.shape[1], scalars["scale"]
+    for rows, keys in list_sequences(arrays):
+        seen = see_sequence(rows, keys, scalars)
+        for head in range(q.shape[1]):
+            own = head // group
+            lse = widen(arrays["lse"])[head, rows][:, None]
+            with np.errstate(all="ignore"):
+                weights = np.where(seen, np.exp(q[rows, head] @ k[keys, own].T * scale - lse), 0.0)
+                delta = (out[rows, head] * dout[rows, head]).sum(axis=1, keepdims=True)
+                slope = weights * (dout[rows, head] @ v[keys, own].T - delta) * scale
+                dq[rows, head] = slope @ k[keys, own]
+                dk[keys, own] += slope.T @ q[rows, head]
+                dv[keys, own] += weights.T @ dout[rows, head]
+    return {"dq": dq, "dk": dk, "dv": dv}
+
+
+REFERENCES = {"attention_prefill": attention_prefill, "attention_prefill_backward": attention_prefill_backward}

@@ -8,33 +8,17 @@ from rockiln_kernels.archs import Arch
 from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
 from rockiln_kernels.tile_table import Tile, read_tiles
-from rockiln_kernels.variant import Argument, Constant, Kernel, Launch, Requirement, Variant, integer, number, pointer
-
-PARTS = {64: (64, 0), 80: (64, 16), 128: (128, 0), 192: (128, 64)}
-"""A head's width → the powers of two that it is cut into."""
-WIDTHS = ((64, 64), (80, 80), (128, 128), (192, 128))
-"""Of q and k, and of v."""
-NO_LIMIT = 1 << 30
-
-WINDOW_LEFT = f"window_left + (window_left < 0) * {NO_LIMIT}"
-WINDOW_RIGHT = f"(1 - causal) * {NO_LIMIT}"
+from rockiln_kernels.variant import Argument, Kernel, Launch, Variant, integer, number, pointer
+from rockiln_kernels.variants.attention_backward import make_backward_variants
+from rockiln_kernels.variants.attention_masks import WIDTHS, WINDOW_LEFT, WINDOW_RIGHT, require_widths, split_widths
 
 
 def make_variants(arch: Arch) -> tuple[Variant, ...]:
     """Every variant of the op for `arch`."""
     spec = read_table()["attention_prefill"]
     pairs = [(cell, width) for cell in spec.cells for width in WIDTHS]
-    return tuple(variant for cell, width in pairs for variant in _make_width(spec, cell, width, arch))
-
-
-def require_widths(d: int, dv: int) -> Requirement:
-    """The widths are constants of the code."""
-    return Requirement(formula=f"D == {d} and DV == {dv}", reason=f"is for heads of {d} (q, k) and {dv} (v)")
-
-
-def split_widths(d: int, dv: int) -> tuple[tuple[str, Constant], ...]:
-    """D1, D2, V1 and V2."""
-    return tuple(zip(("D1", "D2", "V1", "V2"), (*PARTS[d], *PARTS[dv]), strict=True))
+    forward = tuple(variant for cell, width in pairs for variant in _make_width(spec, cell, width, arch))
+    return (*forward, *make_backward_variants(arch))
 
 
 def _make_width(spec: OpSpec, cell: str, width: tuple[int, int], arch: Arch) -> Iterator[Variant]:

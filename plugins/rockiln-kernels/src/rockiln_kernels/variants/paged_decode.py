@@ -9,7 +9,7 @@ from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
 from rockiln_kernels.tile_table import read_tiles
 from rockiln_kernels.variant import Argument, Launch, Requirement, Variant, integer, number, pointer
-from rockiln_kernels.variants.attention_prefill import PARTS, WINDOW_LEFT
+from rockiln_kernels.variants.attention_masks import PARTS, WINDOW_LEFT
 from rockiln_kernels.variants.split_kv import describe_cache, make_attention_kernel, make_merge, make_workspaces
 from rockiln_kernels.wanted_table import fits_arch
 
