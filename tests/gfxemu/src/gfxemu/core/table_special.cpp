@@ -70,7 +70,8 @@ template <class T> static Scaled scale_division(T s0, T s1, T s2) {
   if (s1 == 0 || s2 == 0) return {std::numeric_limits<double>::quiet_NaN(), false};
   if (exponent_field(s2) - exponent_field(s1) >= far) return {same_down ? scaled(step) : double(s0), true};
   if (denormal(s1)) return {scaled(step), false};
-  bool inverse_denormal = denormal(T(1) / s1), quotient_denormal = denormal(s2 / s1) || (s2 / s1 == 0);
+  // The document takes 1 / S1 as a double for both widths, so that no f32 has a denormal inverse.
+  bool inverse_denormal = wide && denormal(T(1) / s1), quotient_denormal = denormal(s2 / s1) || (s2 / s1 == 0);
   if (inverse_denormal && quotient_denormal) return {same_down ? scaled(step) : double(s0), true};
   if (inverse_denormal) return {scaled(-step), false};
   if (quotient_denormal) return {same_up ? scaled(step) : double(s0), true};
