@@ -26,6 +26,8 @@ class PassedOver:
 class BoundLaunch:
     """One launch with its numbers; `scalars` by argument name, pointers are filled in when there are addresses."""
 
+    key: str
+    """Of the kernel in the manifest."""
     kernel: KernelEntry
     grid: tuple[int, int, int]
     scalars: Mapping[str, Value]
@@ -82,7 +84,8 @@ def bind_variant(
                 return Rejected(reason=reason)
         every = {**names, **{key: value for key, value in kernel.constants.items() if not isinstance(value, str)}}
         grid = tuple(int(evaluate_expression(formula, every)) for formula in launch.grid)
-        launches.append(BoundLaunch(kernel=kernel, grid=(grid[0], grid[1], grid[2]), scalars=scalars))
+        shape = (grid[0], grid[1], grid[2])
+        launches.append(BoundLaunch(key=launch.kernel, kernel=kernel, grid=shape, scalars=scalars))
     spaces = {space.name: (space.dtype, int(evaluate_expression(space.size, names))) for space in variant.workspaces}
     return Bound(variant=variant, launches=tuple(launches), workspaces=spaces, passed_over=())
 

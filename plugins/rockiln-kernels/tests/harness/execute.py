@@ -1,4 +1,4 @@
-"""A pack, a variant and a case → the outputs that the compiled code writes in gfxemu."""
+"""A pack, a variant and a case → the outputs that the compiled code writes: in gfxemu, or on another Machine."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from harness.case import Array, Case, numpy_dtype
-from rockiln_kernels.bind import Bound, bind_variant, pack_kernarg
+from rockiln_kernels.bind import Bound, BoundLaunch, bind_variant, pack_kernarg
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.pack.build import Pack
 from rockiln_kernels.pack.manifest import VariantEntry
@@ -56,36 +56,77 @@ def prepare(spec: OpSpec, cell: str, case: Case, pack: Pack, variant: VariantEnt
     return Prepared(spec=spec, accepted=accepted, bound=bound)
 
 
+class Machine(Protocol):
+    """What code runs on: memory that the tests fill and read, and launches in it."""
+
+    def allocate(self, content: bytes, name: str) -> int:
+        """Memory with this content, at a multiple of 256; its address."""
+        ...
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of it."""
+        ...
+
+    def launch(self, launch: BoundLaunch, addresses: Mapping[str, int]) -> None:
+        """One kernel, to its end."""
+        ...
+
+
+class EmulatedMachine:
+    """gfxemu itself. Its first array crosses 4 GiB, so that addresses carry."""
+
+    def __init__(self, pack: Pack, *, order: Any = "forward", step_limit: int = 50_000_000) -> None:
+        import gfxemu
+
+        self._pack, self._order, self._step_limit = pack, order, step_limit
+        self._memory = gfxemu.Memory()
+        self._memory.next = (self._memory.next | 0xFFFFFFFF) - 0x7FF
+
+    def allocate(self, content: bytes, name: str) -> int:
+        address: int = self._memory.allocate(content, name=name, alignment=256)
+        return address
+
+    def read(self, address: int, size: int) -> bytes:
+        content: bytes = self._memory.read(address, size)
+        return content
+
+    def launch(self, launch: BoundLaunch, addresses: Mapping[str, int]) -> None:
+        import gfxemu
+
+        gfxemu.launch(
+            load_code(self._pack.code[launch.kernel.file]).kernels[launch.kernel.symbol],
+            grid=launch.grid,
+            block=(launch.kernel.threads, 1, 1),
+            kernarg=pack_kernarg(launch, addresses),
+            memory=self._memory,
+            shared_bytes=launch.kernel.shared_bytes,
+            order=self._order,
+            step_limit=self._step_limit,
+        )
+
+
 def execute(
     prepared: Prepared, case: Case, pack: Pack, *, order: Any = "forward", step_limit: int = 50_000_000
 ) -> Mapping[str, Array]:
     """Every output by name. Faults of the emulator are raised as they are."""
-    import gfxemu
+    return execute_on(EmulatedMachine(pack, order=order, step_limit=step_limit), prepared, case)
 
-    memory = gfxemu.Memory()
-    memory.next = (memory.next | 0xFFFFFFFF) - 0x7FF  # the first array crosses 4 GiB, so that addresses carry
+
+def execute_on(machine: Machine, prepared: Prepared, case: Case) -> Mapping[str, Array]:
+    """Every output by name, from a machine that launches."""
     addresses = {array.name: 0 for array in prepared.spec.inputs if array.optional}  # absent ones stay null
-    addresses |= {name: _place(memory, name, array, case) for name, array in case.arrays.items()}
+    addresses |= {name: _place(machine, name, array, case) for name, array in case.arrays.items()}
     shapes = {array.name: output_shape(array, prepared.accepted.names) for array in prepared.spec.outputs}
     types = {array.name: _output_dtype(prepared, array.dtype) for array in prepared.spec.outputs}
     sizes = {name: int(np.prod(shape)) * types[name].itemsize for name, shape in shapes.items()}
     spaces = prepared.bound.workspaces.items()
     sizes |= {name: count * DTYPES[dtype].size_bytes for name, (dtype, count) in spaces}
     for name, size in sizes.items():
-        addresses[name] = memory.allocate(bytes([POISON]) * max(size, 1), name=name, alignment=256)
+        addresses[name] = machine.allocate(bytes([POISON]) * max(size, 1), name)
     for launch in prepared.bound.launches:
         if not launch.is_empty:
-            gfxemu.launch(
-                load_code(pack.code[launch.kernel.file]).kernels[launch.kernel.symbol],
-                grid=launch.grid,
-                block=(launch.kernel.threads, 1, 1),
-                kernarg=pack_kernarg(launch, addresses),
-                memory=memory,
-                shared_bytes=launch.kernel.shared_bytes,
-                order=order,
-                step_limit=step_limit,
-            )
-    read = {name: memory.read(addresses[name], sizes[name]) for name in shapes}
+            machine.launch(launch, addresses)
+    read = {name: machine.read(addresses[name], sizes[name]) for name in shapes}
     return {name: np.frombuffer(read[name], types[name]).reshape(shape) for name, shape in shapes.items()}
 
 
@@ -102,10 +143,9 @@ def _output_dtype(prepared: Prepared, dtype: str) -> np.dtype[Any]:
     return numpy_dtype(own)
 
 
-def _place(memory: Any, name: str, array: Array, case: Case) -> int:
+def _place(machine: Machine, name: str, array: Array, case: Case) -> int:
     """Copy an input, its gaps too; a misaligned one starts one element behind an aligned address."""
     pad = array.itemsize if case.is_misaligned else 0
     span = array.itemsize + sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True))
     content = ctypes.string_at(array.ctypes.data, span) if array.size else b"\0"
-    address: int = memory.allocate(b"\0" * pad + content, name=name, alignment=256)
-    return address + pad
+    return machine.allocate(b"\0" * pad + content, name) + pad

@@ -15,6 +15,7 @@ from rockiln_kernels.archs import Arch
 from rockiln_kernels.pack.cache import CompileCache, make_cache_key, make_kernel_key
 from rockiln_kernels.pack.compile_kernel import Compiled, NotCompiled, compile_kernel
 from rockiln_kernels.pack.describe import describe_kernel, describe_variant
+from rockiln_kernels.pack.index import INDEX_NAME, dump_index
 from rockiln_kernels.pack.lint import lint_kernel
 from rockiln_kernels.pack.manifest import FILE_NAME, SCHEMA, AbsentEntry, Manifest, VariantEntry, dump_manifest
 from rockiln_kernels.pack.toolchain import Toolchain
@@ -74,7 +75,7 @@ def build_pack(
 
 
 def write_pack(pack: Pack, folder: Path) -> None:
-    """Write manifest.json and the code objects; `folder` is replaced as a whole, or left as it was."""
+    """Write manifest.json, index.bin and the code objects; `folder` is replaced as a whole, or left as it was."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
         new = Path(temporary) / "new"
@@ -82,6 +83,7 @@ def write_pack(pack: Pack, folder: Path) -> None:
         for name, code in pack.code.items():
             (new / name).write_bytes(code)
         (new / FILE_NAME).write_text(dump_manifest(pack.manifest), encoding="utf-8")
+        (new / INDEX_NAME).write_bytes(dump_index(pack.manifest))
         if folder.exists():
             folder.replace(Path(temporary) / "old")
         new.replace(folder)
@@ -101,6 +103,9 @@ def find_damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
             damage.append(f"{entry.file} is missing")
         elif hashlib.sha256(path.read_bytes()).hexdigest() != entry.sha256:
             damage.append(f"{entry.file} has other bytes than its sha256 says")
+    index = folder / INDEX_NAME
+    if not index.is_file() or index.read_bytes() != dump_index(manifest):
+        damage.append(f"{INDEX_NAME} is missing or of another manifest")
     return tuple(damage)
 
 
