@@ -27,6 +27,9 @@ class Arch:
     """e4m3 and e5m2 in the kind this arch computes with: fnuz on gfx942, OCP elsewhere."""
     has_fp8: bool
     """Converts and multiplies fp8 in hardware; else the kernels convert in software."""
+    rounds_fp8: bool = False
+    """The compiler rounds f32 to fp8 in one step. On gfx1200 and gfx1201 Triton 3.4 goes through f16, which rounds twice
+    and gives other bytes; the kernels then do it themselves, as where there is no fp8 at all."""
     has_scaled_matrix: bool = False
     """Multiplies MX blocks with their scales in one instruction."""
 
@@ -46,9 +49,16 @@ _FNUZ = ("e4m3fnuz", "e5m2fnuz")
 
 AMD_ARCHS = (
     Arch(name="gfx90a", wave_lanes=64, lds_bytes=65536, matrix="mfma", fp8=_OCP, has_fp8=False),
-    Arch(name="gfx942", wave_lanes=64, lds_bytes=65536, matrix="mfma", fp8=_FNUZ, has_fp8=True),
+    Arch(name="gfx942", wave_lanes=64, lds_bytes=65536, matrix="mfma", fp8=_FNUZ, has_fp8=True, rounds_fp8=True),
     Arch(
-        name="gfx950", wave_lanes=64, lds_bytes=163840, matrix="mfma", fp8=_OCP, has_fp8=True, has_scaled_matrix=True
+        name="gfx950",
+        wave_lanes=64,
+        lds_bytes=163840,
+        matrix="mfma",
+        fp8=_OCP,
+        has_fp8=True,
+        rounds_fp8=True,
+        has_scaled_matrix=True,
     ),
     Arch(name="gfx1100", wave_lanes=32, lds_bytes=65536, matrix="wmma", fp8=_OCP, has_fp8=False),
     Arch(name="gfx1101", wave_lanes=32, lds_bytes=65536, matrix="wmma", fp8=_OCP, has_fp8=False),
@@ -56,7 +66,16 @@ AMD_ARCHS = (
     Arch(name="gfx1201", wave_lanes=32, lds_bytes=65536, matrix="wmma", fp8=_OCP, has_fp8=True),
 )
 CUDA_ARCHS = (
-    Arch(name="sm_90", backend="cuda", wave_lanes=32, lds_bytes=232448, matrix="wgmma", fp8=_OCP, has_fp8=True),
+    Arch(
+        name="sm_90",
+        backend="cuda",
+        wave_lanes=32,
+        lds_bytes=232448,
+        matrix="wgmma",
+        fp8=_OCP,
+        has_fp8=True,
+        rounds_fp8=True,
+    ),
 )
 """Built only for a machine with such a card; no wheel is made of it."""
 ARCHS = {arch.name: arch for arch in (*AMD_ARCHS, *CUDA_ARCHS)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rockiln_kernels.archs import Arch
 from rockiln_kernels.dtypes import DTYPES
-from rockiln_kernels.fp8 import fp8_constants, fp8_pointer_dtype
+from rockiln_kernels.fp8 import fp8_constants, fp8_output_dtype
 from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
 from rockiln_kernels.tile_table import Tile, read_tiles
@@ -50,7 +50,7 @@ def _make_kernel(family: str, spec: OpSpec, cell: str, arch: Arch, tile: Tile, *
     pointers = []
     for array in spec.arrays:
         dtype = dtypes.get(array.dtype, array.dtype)
-        dtype = fp8_pointer_dtype(dtype, arch) if array.dtype == "Q" else dtype
+        dtype = fp8_output_dtype(dtype, arch) if array.dtype == "Q" else dtype
         pointers.append(pointer(array.name, dtype, divisible_by=16 if is_aligned else DTYPES[dtype].size_bytes))
     constants: tuple[tuple[str, Constant], ...] = (("INTERLEAVED", interleaved), *tile.sizes.items())
     constants += fp8_constants(dtypes["Q"], arch) if "Q" in dtypes else ()

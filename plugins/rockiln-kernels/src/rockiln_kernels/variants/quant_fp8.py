@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rockiln_kernels.archs import Arch
-from rockiln_kernels.fp8 import fp8_constants, fp8_pointer_dtype
+from rockiln_kernels.fp8 import fp8_constants, fp8_output_dtype
 from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
 from rockiln_kernels.tile_table import read_tiles
@@ -39,7 +39,7 @@ def _make_token(spec: OpSpec, cell: str, arch: Arch) -> Iterator[Variant]:
             function=f"quant_fp8_token_{shape.pass_name}",
             args=(
                 shape.pointer("x", dtypes["T"]),
-                shape.pointer("q", fp8_pointer_dtype(dtypes["Q"], arch)),
+                shape.pointer("q", fp8_output_dtype(dtypes["Q"], arch)),
                 shape.pointer("q_scale", "f32"),
                 shape.integer("x_stride"),
                 shape.integer("N"),
@@ -59,7 +59,7 @@ def _make_tensor(spec: OpSpec, cell: str, arch: Arch) -> Iterator[Variant]:
         largest = shape.kernel(
             source="quant_fp8", function="find_largest", args=(x, partial, stride, integer("M"), length, count)
         )
-        outputs = (shape.pointer("q", fp8_pointer_dtype(dtypes["Q"], arch)), shape.pointer("q_scale", "f32"))
+        outputs = (shape.pointer("q", fp8_output_dtype(dtypes["Q"], arch)), shape.pointer("q_scale", "f32"))
         quant = shape.kernel(
             source="quant_fp8",
             function="quant_fp8_tensor",
@@ -87,7 +87,7 @@ def _make_blocks(spec: OpSpec, cell: str, arch: Arch) -> Iterator[Variant]:
 
 def _make_block_kernel(spec: OpSpec, cell: str, arch: Arch, shape: RowShape) -> Kernel:
     dtypes = spec.cell_dtypes(cell)
-    q = shape.pointer("q", fp8_pointer_dtype(dtypes["Q"], arch))
+    q = shape.pointer("q", fp8_output_dtype(dtypes["Q"], arch))
     scale = "scale" if spec.name == "quant_fp8_static" else "q_scale"
     arrays = {array.name: shape.pointer(array.name, dtypes.get(array.dtype, array.dtype)) for array in spec.arrays}
     ordered = (arrays["x"], arrays[scale], q) if scale == "scale" else (arrays["x"], q, arrays[scale])
@@ -110,7 +110,7 @@ def _make_square(spec: OpSpec, cell: str, arch: Arch) -> Iterator[Variant]:
             function="quant_fp8_block",
             args=(
                 shape.pointer("x", dtypes["T"]),
-                shape.pointer("q", fp8_pointer_dtype(dtypes["Q"], arch)),
+                shape.pointer("q", fp8_output_dtype(dtypes["Q"], arch)),
                 shape.pointer("q_scale", "f32"),
                 shape.integer("x_stride"),
                 integer("M"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rockiln_kernels.archs import Arch
-from rockiln_kernels.fp8 import fp8_constants, fp8_pointer_dtype
+from rockiln_kernels.fp8 import fp8_constants, fp8_output_dtype
 from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
 from rockiln_kernels.variant import Argument, Constant, Kernel, Launch, Variant, Workspace, integer, number, pointer
@@ -81,7 +81,7 @@ def _output_argument(spec: OpSpec, cell: str, arch: Arch, shape: RowShape, name:
     array = next(array for array in spec.outputs if array.name == name)
     dtype = dtypes.get(array.dtype, array.dtype)
     if array.dtype == "Q":
-        dtype = fp8_pointer_dtype(dtype, arch)
+        dtype = fp8_output_dtype(dtype, arch)
     return shape.pointer(name, dtype)
 
 
