@@ -28,8 +28,8 @@ class Arch:
     has_fp8: bool
     """Converts and multiplies fp8 in hardware; else the kernels convert in software."""
     rounds_fp8: bool = False
-    """The compiler rounds f32 to fp8 in one step. On gfx1200 and gfx1201 Triton 3.4 goes through f16, which rounds twice
-    and gives other bytes; the kernels then do it themselves, as where there is no fp8 at all."""
+    """The compiler rounds f32 to fp8 in one step. On gfx1200 and gfx1201 Triton 3.4 goes through f16: it rounds
+    twice and gives other bytes; the kernels then do it themselves, as where there is no fp8 at all."""
     has_scaled_matrix: bool = False
     """Multiplies MX blocks with their scales in one instruction."""
 
