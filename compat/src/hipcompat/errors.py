@@ -44,3 +44,9 @@ class UnknownNameError(CompatError):
     """The facts table has no such name."""
 
     exit_code = 6
+
+
+class ToolchainError(CompatError):
+    """No clang, or no headers of HIP, where they were looked for."""
+
+    exit_code = 7

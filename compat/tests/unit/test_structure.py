@@ -20,6 +20,8 @@ FLOORS = (
     ("errors", "answer"),
     ("facts", "flags"),
     ("scan",),
+    ("translate",),
+    ("check",),
     ("verbs",),
     ("cli",),
     ("__main__",),

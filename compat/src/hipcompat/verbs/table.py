@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
 
 from hipcompat.answer import Answer
-from hipcompat.verbs import facts, flags, scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,17 +21,25 @@ class Verb:
     answer: Callable[[argparse.Namespace], Answer]
 
 
-def _verb(name: str, help_text: str, module: object) -> Verb:
+def _verb(name: str, help_text: str) -> Verb:
+    """A verb of the module of its name, imported when it is asked for: the doctor must not wait for the scanner."""
+
+    def find() -> Any:  # noqa: ANN401  # a module; each verb's has both functions
+        return import_module(f"hipcompat.verbs.{name}")
+
     return Verb(
         name=name,
         help=help_text,
-        add_arguments=module.add_arguments,  # type: ignore[attr-defined]  # each verb module has both
-        answer=module.answer,  # type: ignore[attr-defined]
+        add_arguments=lambda parser: find().add_arguments(parser),
+        answer=lambda args: cast(Answer, find().answer(args)),
     )
 
 
 VERBS = (
-    _verb("facts", "say what HIP calls a name of CUDA, by which source, and since when", facts),
-    _verb("scan", "find what breaks on ROCm in CUDA code, Python and build files", scan),
-    _verb("flags", "turn nvcc's arguments into clang's, and say what was dropped and why", flags),
+    _verb("facts", "say what HIP calls a name of CUDA, by which source, and since when"),
+    _verb("scan", "find what breaks on ROCm in CUDA code, Python and build files"),
+    _verb("flags", "turn nvcc's arguments into clang's, and say what was dropped and why"),
+    _verb("translate", "turn CUDA source into HIP source, or say how it compiles as it is"),
+    _verb("check", "compile and assemble device code for AMD's GPUs, and name each error's line"),
+    _verb("doctor", "say what keeps the GPUs from being used on this machine or in this container"),
 )

@@ -12,7 +12,7 @@ from hipcompat.scan.rule import Hit, Hits
 _FULL_32 = re.compile(r"(?:0[xX][fF]{8}|~\s*0|-\s*1|4294967295|UINT_MAX|UINT32_MAX|0[xX]ffff'ffff)[uU]?[lL]?$")
 _FULL_64 = re.compile(r"(?:0[xX][fF]{16}|~\s*0[uU]?[lL]{1,2}|~\s*0[lL]{1,2}[uU]|ULLONG_MAX|UINT64_MAX)[uUlL]*$")
 _CAST = re.compile(r"^\(\s*[\w\s:]+\)\s*|^(?:unsigned|uint32_t|unsigned\s+int|static_cast<[^<>]*>)\s*\(|^\(")
-_ACTIVE = re.compile(r"__activemask\s*\(\s*\)$|__ballot\w*\s*\(")
+_ACTIVE = re.compile(r"__activemask\s*\(\s*\)\s*(?:&|$)|__ballot\w*\s*\(")
 _OPENING = re.compile(r"\s*(?:volatile|__volatile__|goto|inline)?\s*(?:volatile|__volatile__|goto|inline)?\s*\(")
 _CALL = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?\(")
 _STATEMENT_BEFORE = re.compile(r"(?:^|[;{}])\s*(?:\(\s*void\s*\)\s*)?$")
@@ -41,6 +41,11 @@ def judge_mask(unit: Unit, start: int, end: int) -> Hits:
         return
     rule = "mask-literal" if _FULL_32.match(mask) else "mask-value"
     yield Hit(rule=rule, start=start, end=end, detail=name)
+
+
+def is_full_mask(unit: Unit, start: int, end: int) -> bool:
+    """The argument there is 32 bits of ones, written out or by a macro or constant of the file."""
+    return _FULL_32.match(_resolve(unit.text[start:end], unit.macros)) is not None
 
 
 def _resolve(text: str, macros: dict[str, str]) -> str:

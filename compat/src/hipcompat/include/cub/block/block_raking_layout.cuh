@@ -1,0 +1,6 @@
+// Made from facts.tsv by `python -m hipcompat.translate.headers`; do not edit.
+#pragma once
+
+#include <hipcompat/runtime.h>
+#include <hipcub/block/block_raking_layout.hpp>
+#include <hipcompat/names/cub.h>

@@ -1,0 +1,6 @@
+// Made from facts.tsv by `python -m hipcompat.translate.headers`; do not edit.
+#pragma once
+
+#include <hipcompat/runtime.h>
+#include <hip/hip_bf16.h>
+#include <hipcompat/bf16.h>

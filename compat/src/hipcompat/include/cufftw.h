@@ -1,0 +1,7 @@
+// Made from facts.tsv by `python -m hipcompat.translate.headers`; do not edit.
+#pragma once
+
+#include <hipcompat/runtime.h>
+#include <hipfft/hipfftw.h>
+#include <hipcompat/names/complex.h>
+#include <hipcompat/names/fft.h>

@@ -1,0 +1,77 @@
+// cooperative_groups::reduce, inclusive_scan and exclusive_scan by shuffles of the group itself: HIP has none before ROCm 7.13.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#if defined(__HIPCC__) || defined(__HIP__)
+namespace cooperative_groups {
+
+template <typename Value>
+struct plus {
+    __device__ Value operator()(const Value &a, const Value &b) const { return a + b; }
+};
+template <typename Value>
+struct less {
+    __device__ Value operator()(const Value &a, const Value &b) const { return b < a ? b : a; }
+};
+template <typename Value>
+struct greater {
+    __device__ Value operator()(const Value &a, const Value &b) const { return a < b ? b : a; }
+};
+template <typename Value>
+struct bit_and {
+    __device__ Value operator()(const Value &a, const Value &b) const { return a & b; }
+};
+template <typename Value>
+struct bit_or {
+    __device__ Value operator()(const Value &a, const Value &b) const { return a | b; }
+};
+template <typename Value>
+struct bit_xor {
+    __device__ Value operator()(const Value &a, const Value &b) const { return a ^ b; }
+};
+
+/// Every thread of the group gets op over all values, taken in the order of their ranks. Any size; log2(size) + 1 shuffles.
+template <typename Group, typename Value, typename Operation>
+__device__ inline Value reduce(const Group &group, Value value, Operation op) {
+    const unsigned int size = group.size(), rank = group.thread_rank();
+    for (unsigned int step = 1; step < size; step *= 2) {
+        const Value other = group.shfl_down(value, step);
+        if (rank % (2 * step) == 0 && rank + step < size) {
+            value = op(value, other);
+        }
+    }
+    return group.shfl(value, 0);
+}
+
+/// Thread r gets op over the values of threads 0 to r.
+template <typename Group, typename Value, typename Operation>
+__device__ inline Value inclusive_scan(const Group &group, Value value, Operation op) {
+    for (unsigned int step = 1; step < group.size(); step *= 2) {
+        const Value other = group.shfl_up(value, step);
+        if (group.thread_rank() >= step) {
+            value = op(other, value);
+        }
+    }
+    return value;
+}
+
+template <typename Group, typename Value>
+__device__ inline Value inclusive_scan(const Group &group, Value value) {
+    return inclusive_scan(group, value, plus<Value>());
+}
+
+/// Thread r gets op over the values of threads 0 to r - 1; thread 0 a value of zero.
+template <typename Group, typename Value, typename Operation>
+__device__ inline Value exclusive_scan(const Group &group, Value value, Operation op) {
+    const Value before = group.shfl_up(inclusive_scan(group, value, op), 1);
+    return group.thread_rank() == 0 ? Value() : before;
+}
+
+template <typename Group, typename Value>
+__device__ inline Value exclusive_scan(const Group &group, Value value) {
+    return exclusive_scan(group, value, plus<Value>());
+}
+
+}  // namespace cooperative_groups
+#endif

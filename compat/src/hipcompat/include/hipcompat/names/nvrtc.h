@@ -1,0 +1,30 @@
+// Made from facts.tsv by `python -m hipcompat.translate.headers`; do not edit.
+#pragma once
+
+#define NVRTC_ERROR_BUILTIN_OPERATION_FAILURE HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE
+#define NVRTC_ERROR_COMPILATION HIPRTC_ERROR_COMPILATION
+#define NVRTC_ERROR_INTERNAL_ERROR HIPRTC_ERROR_INTERNAL_ERROR
+#define NVRTC_ERROR_INVALID_INPUT HIPRTC_ERROR_INVALID_INPUT
+#define NVRTC_ERROR_INVALID_OPTION HIPRTC_ERROR_INVALID_OPTION
+#define NVRTC_ERROR_INVALID_PROGRAM HIPRTC_ERROR_INVALID_PROGRAM
+#define NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID
+#define NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION
+#define NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION
+#define NVRTC_ERROR_OUT_OF_MEMORY HIPRTC_ERROR_OUT_OF_MEMORY
+#define NVRTC_ERROR_PROGRAM_CREATION_FAILURE HIPRTC_ERROR_PROGRAM_CREATION_FAILURE
+#define NVRTC_SUCCESS HIPRTC_SUCCESS
+#define nvrtcAddNameExpression hiprtcAddNameExpression
+#define nvrtcCompileProgram hiprtcCompileProgram
+#define nvrtcCreateProgram hiprtcCreateProgram
+#define nvrtcDestroyProgram hiprtcDestroyProgram
+#define nvrtcGetCUBIN hiprtcGetBitcode
+#define nvrtcGetCUBINSize hiprtcGetBitcodeSize
+#define nvrtcGetErrorString hiprtcGetErrorString
+#define nvrtcGetLoweredName hiprtcGetLoweredName
+#define nvrtcGetPTX hiprtcGetCode
+#define nvrtcGetPTXSize hiprtcGetCodeSize
+#define nvrtcGetProgramLog hiprtcGetProgramLog
+#define nvrtcGetProgramLogSize hiprtcGetProgramLogSize
+#define nvrtcProgram hiprtcProgram
+#define nvrtcResult hiprtcResult
+#define nvrtcVersion hiprtcVersion

@@ -1,0 +1,51 @@
+// Signatures of CUDA's C++ interface that HIP has under another name or with other types. Each does what CUDA documents.
+#pragma once
+
+#define __grid_constant__
+#define CUDART_CB
+
+// HIP names the struct _hipGraphicsResource, and code writes `struct cudaGraphicsResource *`.
+#undef cudaGraphicsResource
+#define cudaGraphicsResource _hipGraphicsResource
+
+template <typename Function>
+inline hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, Function *function) {
+    return hipFuncGetAttributes(attributes, reinterpret_cast<const void *>(function));
+}
+
+inline hipError_t hipEventCreate(hipEvent_t *event, unsigned int flags) { return hipEventCreateWithFlags(event, flags); }
+
+template <typename Element>
+inline hipError_t hipHostGetDevicePointer(Element **device, void *host, unsigned int flags) {
+    return hipHostGetDevicePointer(reinterpret_cast<void **>(device), host, flags);
+}
+
+#if HIP_VERSION_MAJOR > 7 || (HIP_VERSION_MAJOR == 7 && HIP_VERSION_MINOR >= 1)
+// CUDA 13's cudaMemPrefetchAsync and cudaMemAdvise take a location in place of a device.
+inline hipError_t hipMemPrefetchAsync(const void *memory, size_t size, hipMemLocation location, unsigned int flags,
+                                      hipStream_t stream = nullptr) {
+    return hipMemPrefetchAsync_v2(memory, size, location, flags, stream);
+}
+
+inline hipError_t hipMemAdvise(const void *memory, size_t size, hipMemoryAdvise advice, hipMemLocation location) {
+    return hipMemAdvise_v2(memory, size, advice, location);
+}
+#endif
+
+#if defined(__HIPCC__) || defined(__HIP__)
+__device__ inline unsigned int atomicInc_system(unsigned int *address, unsigned int limit) {
+    unsigned int seen = __hip_atomic_load(address, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+    while (!__hip_atomic_compare_exchange_strong(address, &seen, seen >= limit ? 0u : seen + 1u, __ATOMIC_RELAXED,
+                                                 __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)) {
+    }
+    return seen;
+}
+
+__device__ inline unsigned int atomicDec_system(unsigned int *address, unsigned int limit) {
+    unsigned int seen = __hip_atomic_load(address, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+    while (!__hip_atomic_compare_exchange_strong(address, &seen, seen == 0u || seen > limit ? limit : seen - 1u,
+                                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)) {
+    }
+    return seen;
+}
+#endif

@@ -1,0 +1,5 @@
+// Made from facts.tsv by `python -m hipcompat.translate.headers`; do not edit.
+#pragma once
+
+#include <hipcompat/runtime.h>
+#include <hip/hip_runtime.h>

@@ -1,0 +1,57 @@
+"""Unit → edits of CUDA's names, headers, and the namespace cub, by the facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from hipcompat.facts import read_facts
+from hipcompat.scan.detect.names import find_meaning
+from hipcompat.scan.detect.unit import Unit
+from hipcompat.translate.edit import Edit
+from hipcompat.translate.torch import TORCH_HEADERS, TORCH_NAMES
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}", re.ASCII)
+_CUB = re.compile(r"(?<![\w.:])(::\s*)?cub(?=\s*::)|(?<=namespace)(\s+)cub(?=\s*;)|(?<==)(\s*)cub(?=\s*;)")
+_OWN_TYPES = {"cudaGraphicsResource": "_hipGraphicsResource"}
+"""Where the facts' name is a typedef that C++ does not accept after `struct`."""
+VERSIONS = frozenset(("CUDA_VERSION", "CUDART_VERSION", "CURAND_VERSION"))
+"""Never HIP's: code compares them with numbers of CUDA's."""
+
+
+def find_name_edits(unit: Unit, *, renames_sources: bool) -> Iterator[Edit]:
+    """Offsets are those of unit.text; strings and comments are left alone, and so is what is dead code for HIP."""
+    includes = {(include.start, include.end) for include in unit.includes}
+    yield from _find_include_edits(unit, renames_sources=renames_sources)
+    for match in _IDENTIFIER.finditer(unit.text):
+        hip = find_hip_name(match.group())
+        if hip and not any(start <= match.start() < end for start, end in includes):
+            yield Edit(start=match.start(), end=match.end(), text=hip)
+    for match in _CUB.finditer(unit.text):
+        before = match[1] or match[2] or match[3] or ""
+        yield Edit(start=match.start(), end=match.end(), text=f"{before}hipcub")
+
+
+def find_hip_name(name: str) -> str:
+    """HIP's name where there is another; else nothing."""
+    if name in TORCH_NAMES:
+        return TORCH_NAMES[name]
+    if name in VERSIONS:
+        return ""
+    meaning = find_meaning(name)
+    if meaning is None or meaning.fact is None or meaning.hip == name:
+        return ""
+    return _OWN_TYPES.get(name, meaning.hip)
+
+
+def _find_include_edits(unit: Unit, *, renames_sources: bool) -> Iterator[Edit]:
+    facts = read_facts()
+    for include in unit.includes:
+        fact = facts.get(include.name)
+        if include.name in TORCH_HEADERS:
+            yield Edit(start=include.start, end=include.end, text=TORCH_HEADERS[include.name])
+        elif fact and fact.kind == "include" and fact.is_mapped and fact.hip != include.name:
+            yield Edit(start=include.start, end=include.end, text=fact.hip)
+        elif renames_sources and include.is_quoted and include.name.endswith(".cu"):
+            yield Edit(start=include.start, end=include.end, text=str(PurePosixPath(include.name).with_suffix(".hip")))

@@ -1,0 +1,73 @@
+"""Bytes of a CUDA source → Renamed: the same file in HIP's names, and what could not be translated stands untouched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from hipcompat.scan.detect.unit import Unit, make_unit
+from hipcompat.scan.lexer import lex
+from hipcompat.scan.text import is_binary, read_text
+from hipcompat.translate.edit import Edit, apply_edits
+from hipcompat.translate.names import find_hip_name, find_name_edits
+from hipcompat.translate.warps import find_mask_edits
+
+SOURCES = frozenset((".cu", ".hip"))
+_RUNTIME = "#include <hip/hip_runtime.h>\n"
+_HAS_RUNTIME = re.compile(r"#[ \t]*include[ \t]*<hip/hip_runtime\.h>")
+_NEEDS_RUNTIME = re.compile(r"\bhip[A-Z]\w+|__global__|__device__|<<<|\bthreadIdx\b")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}", re.ASCII)
+_KERNEL_TEXT = re.compile(r"__global__|__device__")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """`count` is the number of places that changed."""
+
+    content: bytes
+    count: int
+
+
+def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sources: bool = False) -> Renamed:
+    """One file. `strings`: sources for NVRTC in string literals are translated, too.
+
+    `renames_sources`: .cu files get the ending .hip elsewhere, so quoted includes of them follow. Binary content, and
+    text in UTF-16 or UTF-32, comes back as it is.
+    """
+    text = read_text(content)
+    if is_binary(content) or text.raw.encode("latin-1") not in {content, content[3:]}:
+        return Renamed(content=content, count=0)
+    mark = content[: len(content) - len(text.raw)]
+    unit = make_unit(text.raw)
+    edits = [*find_name_edits(unit, renames_sources=renames_sources), *find_mask_edits(unit)]
+    if strings:
+        edits += _find_string_edits(unit)
+    became = apply_edits(text.raw, _place(edits, unit))
+    if path.suffix in SOURCES and _lacks_runtime(became):
+        became = _RUNTIME + became
+        edits.append(Edit(start=0, end=0, text=_RUNTIME))
+    return Renamed(content=mark + became.encode("latin-1"), count=len(edits))
+
+
+def _place(edits: Iterable[Edit], unit: Unit) -> Iterator[Edit]:
+    """Offsets of the spliced text → of the file."""
+    for edit in edits:
+        end = unit.code.origin(edit.end - 1) + 1 if edit.end > edit.start else unit.code.origin(edit.start)
+        yield replace(edit, start=unit.code.origin(edit.start), end=end)
+
+
+def _lacks_runtime(raw: str) -> bool:
+    code = lex(raw).code
+    return bool(_NEEDS_RUNTIME.search(code)) and not _HAS_RUNTIME.search(code)
+
+
+def _find_string_edits(unit: Unit) -> Iterator[Edit]:
+    """Names in the literals that hold device code."""
+    for start, end in unit.code.literals:
+        body = unit.code.text[start:end]
+        if _KERNEL_TEXT.search(body):
+            for match in _IDENTIFIER.finditer(body):
+                if hip := find_hip_name(match.group()):
+                    yield Edit(start=start + match.start(), end=start + match.end(), text=hip)

@@ -1,0 +1,102 @@
+"""Paths → Translated files: content, where it goes, and the findings that remain; writing is a step of its own."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipcompat.errors import UsageError
+from hipcompat.scan.finding import Finding, Skipped
+from hipcompat.scan.rule import Target
+from hipcompat.scan.scanner import LARGEST_BYTES, Scanned, scan_bytes
+from hipcompat.scan.tree import Candidate, find_files
+from hipcompat.translate.rename import rename
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translated:
+    """One C++ file. `findings` are what scan says of the new content."""
+
+    path: Path
+    output_path: Path
+    before: bytes
+    content: bytes
+    count: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_changed(self) -> bool:
+        """Content or name differ."""
+        return self.content != self.before
+
+    def diff(self) -> str:
+        """Unified; bytes that are no UTF-8 appear as Latin-1."""
+        before, after = (_decode(content).splitlines(keepends=True) for content in (self.before, self.content))
+        old, new = (str(path).lstrip("/") for path in (self.path, self.output_path))
+        made = difflib.unified_diff(before, after, fromfile=f"a/{old}", tofile=f"b/{new}")
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
+
+
+def translate_tree(
+    paths: Sequence[Path], target: Target, *, output_path: Path | None = None, strings: bool = False
+) -> Iterator[Translated]:
+    """Each C, C++ and CUDA file below the paths, sorted. With `output_path`, their trees are laid out there.
+
+    .cu files become .hip there, and includes of them follow. Without it, files keep their names. Raises UsageError
+    where two files would go to one place, FileError for a path that is not there.
+    """
+    places: dict[Path, str] = {}
+    for root in paths:
+        for file in find_files([root]):
+            if file.language != "cuda" or file.size_bytes > LARGEST_BYTES:
+                continue
+            place = _find_place(Path(file.path), root, output_path)
+            if other := places.get(place):
+                raise UsageError(f"{file.path} and {other} would both become {place}", hint="translate them apart")
+            places[place] = file.path
+            yield _translate_file(file, place, target, strings=strings, renames_sources=output_path is not None)
+
+
+def _find_place(path: Path, root: Path, output_path: Path | None) -> Path:
+    if output_path is None:
+        return path
+    place = output_path / (path.relative_to(root) if path != root else path.name)
+    return place.with_suffix(".hip") if place.suffix == ".cu" else place
+
+
+def _translate_file(
+    file: Candidate, place: Path, target: Target, *, strings: bool, renames_sources: bool
+) -> Translated:
+    before = Path(file.path).read_bytes()
+    renamed = rename(before, Path(file.path), strings=strings, renames_sources=renames_sources)
+    scanned: Scanned | Skipped = scan_bytes(renamed.content, file, target)
+    return Translated(
+        path=Path(file.path), output_path=place, before=before, content=renamed.content, count=renamed.count,
+        findings=scanned.report.findings if isinstance(scanned, Scanned) else (),
+    )  # fmt: skip
+
+
+def write_files(files: Iterable[Translated]) -> None:
+    """Each appears whole or not at all, with the mode of the file it comes from."""
+    for file in files:
+        file.output_path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=file.output_path.parent, prefix=f".{file.output_path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(file.content)
+            Path(name).chmod(file.path.stat().st_mode & 0o777)
+            Path(name).replace(file.output_path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _decode(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")

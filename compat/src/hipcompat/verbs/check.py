@@ -1,0 +1,94 @@
+"""hipcompat check: sources and architectures → which compile, and each error at its line; exit 3 for errors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hipcompat.answer import Answer
+from hipcompat.check import Diagnostic, Options, Outcome, check_files, find_toolchain
+from hipcompat.errors import FindingsError, UsageError
+from hipcompat.flags import translate_flags
+
+_ARCH = re.compile(r"gfx[0-9a-f]{3,4}(?:-generic|[:+-][\w:+-]*)?$")
+_QUIET_S = 2.0
+_EVERY_S = 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """FILE..., --arch, --include, --define, --mode, --rocm-path, --clang, --nvcc-flags, --jobs, --json."""
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="CUDA or HIP source files")
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="default: gfx942; may be repeated")
+    parser.add_argument("-I", "--include", action="append", default=[], type=Path, metavar="DIR", help="has headers")
+    parser.add_argument("-D", "--define", action="append", default=[], metavar="NAME[=TEXT]", help="a macro")
+    modes = "hipcompat's headers over the source: for .cu and .cuh (auto, the default), always, never"
+    parser.add_argument("--mode", choices=("auto", "shim", "plain"), default="auto", help=modes)
+    parser.add_argument("--rocm-path", type=Path, metavar="DIR", help="default: ROCM_PATH, /opt/rocm, /usr")
+    parser.add_argument("--clang", type=Path, metavar="PATH", help="default: ROCm's, clang-22, clang-21, ...")
+    parser.add_argument("--nvcc-flags", default="", metavar="TEXT", help="nvcc's own arguments, translated first")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="compilers at a time; default: 1")
+    parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Compile each file for each architecture."""
+    archs = read_archs(args.arch)
+    toolchain = find_toolchain(os.environ, clang_path=args.clang, rocm_path=args.rocm_path)
+    options = Options(
+        include_paths=tuple(args.include),
+        defines=tuple(args.define),
+        shim={"auto": None, "shim": True, "plain": False}[args.mode],
+        extra=translate_flags(shlex.split(args.nvcc_flags)).arguments,
+        jobs=args.jobs,
+    )
+    outcomes = check_files(args.files, archs, toolchain, options, progress=_Progress(len(args.files) * len(archs)))
+    failed = [outcome for outcome in outcomes if not outcome.is_ok]
+    fault = None
+    if failed:
+        fault = FindingsError(f"{len(failed)} of {len(outcomes)} do not compile", hint="hipcompat scan says what to do")
+    value = {"hip": toolchain.hip_version, "clang": toolchain.clang_path, "outcomes": outcomes}
+    return Answer(text=_describe(outcomes), value=value, fault=fault)
+
+
+def read_archs(given: Sequence[str]) -> tuple[str, ...]:
+    """LLVM's names, several in one argument or one each; without any, gfx942. Raises UsageError."""
+    archs = tuple(dict.fromkeys(arch for text in given for arch in text.split(",") if arch))
+    for arch in archs:
+        if not _ARCH.match(arch):
+            raise UsageError(f"{arch!r} is no architecture", hint="LLVM's names: gfx90a, gfx942, gfx950, gfx1100")
+    return archs or ("gfx942",)
+
+
+def _describe(outcomes: Sequence[Outcome]) -> str:
+    lines = []
+    for outcome in outcomes:
+        lines.append(f"{outcome.path}: {outcome.arch}: {'compiles' if outcome.is_ok else 'does not compile'}")
+        lines += [f"  {_describe_error(error)}" for error in outcome.errors]
+    return "\n".join(lines)
+
+
+def _describe_error(error: Diagnostic) -> str:
+    place = f"{error.path}:{error.line}:{error.column}: " if error.path else ""
+    instruction = f" ({error.instruction})" if error.instruction else ""
+    through = f" [from {error.included_from[-1]}]" if error.included_from else ""
+    return f"{place}{error.message}{instruction}{through}"
+
+
+class _Progress:
+    """A line on stderr every ten seconds, none before two."""
+
+    def __init__(self, count: int) -> None:
+        self._count, self._done = count, 0
+        self._next_s = time.monotonic() + _QUIET_S
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._done += 1
+        if time.monotonic() >= self._next_s and self._done < self._count:
+            self._next_s = time.monotonic() + _EVERY_S
+            sys.stderr.write(f"check: {self._done} of {self._count}, last {outcome.path}\n")

@@ -1,0 +1,84 @@
+"""hipcompat translate: CUDA source → HIP source (rename), or the arguments that leave it as it is (shim)."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from hipcompat.answer import Answer
+from hipcompat.errors import FindingsError, UsageError
+from hipcompat.scan import RULES, Finding, Target, scan
+from hipcompat.translate import SHIM_PATH, Translated, shim_arguments, translate_tree
+from hipcompat.translate.tree import write_files
+from hipcompat.verbs.check import read_archs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """PATH..., --mode, --output, --in-place, --check, --nvrtc, --arch, --json."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
+    parser.add_argument("--mode", choices=("rename", "shim"), default="rename", help="default: rename")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the result goes; .cu becomes .hip")
+    parser.add_argument("--in-place", action="store_true", help="write over the files")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 3 if a file would change")
+    parser.add_argument("--nvrtc", action="store_true", help="translate device code in string literals, too")
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="default: gfx942; may be repeated")
+    parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Without -o and --in-place, nothing is written and the diff is the answer."""
+    if sum((args.output is not None, args.in_place, args.check)) > 1:
+        raise UsageError("--output, --in-place and --check exclude each other", hint="choose one")
+    target = Target(archs=read_archs(args.arch))
+    return _answer_shim(args, target) if args.mode == "shim" else _answer_rename(args, target)
+
+
+def _answer_rename(args: argparse.Namespace, target: Target) -> Answer:
+    files = tuple(translate_tree(args.paths, target, output_path=args.output, strings=args.nvrtc))
+    changed = [file for file in files if file.is_changed]
+    if args.output or args.in_place:
+        write_files(files if args.output else changed)
+    findings = tuple(finding for file in files for finding in file.findings)
+    diffs = [] if args.output or args.in_place else [file.diff() for file in changed]
+    summary = f"{len(changed)} of {len(files)} files change, at {sum(file.count for file in changed)} places"
+    value = {"files": tuple(_value(file) for file in files), "findings": findings}
+    text = "\n".join(("".join(diffs) + _describe_findings(findings), summary)).lstrip("\n")
+    return Answer(text=text, value=value, fault=_find_fault(findings, changed if args.check else []))
+
+
+def _value(file: Translated) -> dict[str, object]:
+    return {"path": str(file.path), "output": str(file.output_path), "changed": file.is_changed, "places": file.count}
+
+
+def _answer_shim(args: argparse.Namespace, target: Target) -> Answer:
+    if args.in_place:
+        raise UsageError("shim mode leaves the source as it is", hint="--mode rename, or without --in-place")
+    report = scan(args.paths, target)
+    arguments = shim_arguments()
+    if args.output:
+        shutil.copytree(SHIM_PATH, args.output, dirs_exist_ok=True)
+        arguments = shim_arguments(args.output)
+    value = {"arguments": arguments, "findings": report.findings}
+    text = f"{_describe_findings(report.findings)}\n{shlex.join(arguments)}".lstrip("\n")
+    return Answer(text=text, value=value, fault=_find_fault(report.findings, []))
+
+
+def _describe_findings(findings: Sequence[Finding]) -> str:
+    return "\n".join(
+        f"{item.path}:{item.line}:{item.column}: {item.severity} {item.rule}: {RULES[item.rule].title}"
+        for item in findings
+        if item.severity != "note"
+    )
+
+
+def _find_fault(findings: Sequence[Finding], unwritten: Sequence[Translated]) -> FindingsError | None:
+    """Work is left: errors that no translation removes, or, for --check, files that would change."""
+    errors = sum(finding.severity == "error" for finding in findings)
+    if unwritten:
+        return FindingsError(f"{len(unwritten)} files are not translated", hint="hipcompat translate --in-place")
+    if errors:
+        return FindingsError(f"{errors} places need work by hand", hint="hipcompat scan says what to do at each")
+    return None

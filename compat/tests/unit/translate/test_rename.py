@@ -1,0 +1,134 @@
+"""Renaming: what changes, what is left alone, that twice is once, and that no finding is new."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hipcompat.facts import read_facts
+from hipcompat.scan import RULES, Target
+from hipcompat.scan.scanner import Scanned, scan_bytes
+from hipcompat.scan.tree import Candidate
+from hipcompat.translate import rename
+
+RUNTIME = b"#include <hip/hip_runtime.h>\n"
+CU = Path("k.cu")
+HEADER = Path("k.cuh")
+OWN_LANES = "__activemask() & (0xffffffffull << (__lane_id() & 32))"
+
+CASES = {
+    "a runtime call": ("cudaMalloc(&p, 4);", "hipMalloc(&p, 4);"),
+    "a constant": ("x = CUBLASLT_EPILOGUE_GELU_BIAS;", "x = HIPBLASLT_EPILOGUE_GELU_BIAS;"),
+    "a header": ("#include <cuda_fp16.h>\n", "#include <hip/hip_fp16.h>\n"),
+    "a header in quotes": ('#include "cuda_runtime.h"\n', '#include "hip/hip_runtime.h"\n'),
+    "a header of cub": ("#include <cub/block/block_scan.cuh>\n", "#include <hipcub/block/block_scan.hpp>\n"),
+    "the namespace cub": ("cub::BlockScan<int, 64> s;", "hipcub::BlockScan<int, 64> s;"),
+    "an alias of cub": ("namespace q = cub;", "namespace q = hipcub;"),
+    "bf16 by its newer type": ("__nv_bfloat16 x;", "__hip_bfloat16 x;"),
+    "a struct": ("struct cudaGraphicsResource *r;", "struct _hipGraphicsResource *r;"),
+    "a version of CUDA stays": ("#if CUDART_VERSION >= 12000\n#endif\n", "#if CUDART_VERSION >= 12000\n#endif\n"),
+    "a launch stays": ("k<<<1, 64, 0, cudaStreamPerThread>>>(p);", "k<<<1, 64, 0, hipStreamPerThread>>>(p);"),
+    "a shuffle": ("__shfl_down_sync(0xffffffff, v, 1)", "__shfl_down_sync(__activemask(), v, 1, 32)"),
+    "a shuffle with a width": ("__shfl_sync(-1, v, 0, 16)", "__shfl_sync(__activemask(), v, 0, 16)"),
+    "a shuffle by warpSize": (
+        "__shfl_xor_sync(~0u, v, warpSize / 2)", "__shfl_xor_sync(__activemask(), v, warpSize / 2, warpSize)",
+    ),
+    "nested shuffles": (
+        "__shfl_sync(0xffffffffu, __shfl_sync(0xffffffffu, v, 1), 0)",
+        "__shfl_sync(__activemask(), __shfl_sync(__activemask(), v, 1, 32), 0, 32)",
+    ),
+    "a mask of a macro": (
+        "#define FULL 0xffffffff\nint f(int v) { return __shfl_sync(FULL, v, 0); }",
+        "#define FULL 0xffffffff\nint f(int v) { return __shfl_sync(__activemask(), v, 0, 32); }",
+    ),
+    "a vote": (
+        "__any_sync(0xffffffff, p)", f"__any_sync({OWN_LANES}, p)",
+    ),
+    "a ballot": (
+        "b = __ballot_sync(0xffffffff, p);",
+        f"b = static_cast<unsigned int>(__ballot_sync({OWN_LANES}, p) >> (__lane_id() & 32));",
+    ),
+    "syncwarp": ("__syncwarp(0xffffffff);", "__syncwarp();"),
+    "a mask that is a value stays": ("__shfl_sync(mask, v, 0);", "__shfl_sync(mask, v, 0);"),
+    "a mask of 64 bits stays": ("__shfl_sync(~0ull, v, 0);", "__shfl_sync(~0ull, v, 0);"),
+    "a comment stays": ("// cudaMalloc\n/* cub::X */", "// cudaMalloc\n/* cub::X */"),
+    "a string stays": ('x = "cudaMalloc";', 'x = "cudaMalloc";'),
+    "dead code stays": ("#if 0\ncudaMalloc();\n#endif\n", "#if 0\ncudaMalloc();\n#endif\n"),
+    "a spliced line": ("#define F cuda\\\nMalloc(1)\n", "#define F hipMalloc(1)\n"),
+    "bytes that are no UTF-8": ("x\xb5 = cudaSuccess;", "x\xb5 = hipSuccess;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_place(case: str) -> None:
+    before, after = (text.encode("latin-1") for text in CASES[case])
+    assert rename(before, HEADER).content == after
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_twice_is_once_and_no_finding_is_new(case: str) -> None:
+    source = CASES[case][0].encode("latin-1")
+    once = rename(source, CU).content
+    assert rename(once, CU).content == once
+    assert not _findings(once) - _findings(source)
+
+
+def _findings(content: bytes) -> Counter[str]:
+    file = Candidate(path="k.cu", language="cuda", size_bytes=len(content))
+    scanned = scan_bytes(content, file, Target(archs=("gfx90a", "gfx942", "gfx1100")))
+    assert isinstance(scanned, Scanned)
+    return Counter(finding.rule for finding in scanned.report.findings)
+
+
+@pytest.mark.parametrize("rule", [rule.id for rule in RULES.values() if rule.language == "cuda"])
+def test_the_rules_examples_gain_no_finding(rule: str) -> None:
+    source = RULES[rule].example.encode()
+    once = rename(source, CU).content
+    assert rename(once, CU).content == once
+    assert not _findings(once) - _findings(source)
+
+
+def test_nvcc_includes_the_runtime_by_itself_and_clang_does_not() -> None:
+    assert rename(b"__global__ void k() {}\n", CU).content == RUNTIME + b"__global__ void k() {}\n"
+    assert rename(b"__global__ void k() {}\n", HEADER).content == b"__global__ void k() {}\n"
+
+
+def test_sources_for_nvrtc_are_translated_when_asked() -> None:
+    source = b'const char *s = R"(__global__ void k(cudaTextureObject_t t) {})";\n'
+    assert rename(source, HEADER).content == source
+    assert b"hipTextureObject_t" in rename(source, HEADER, strings=True).content
+
+
+def test_includes_of_sources_follow_their_new_names() -> None:
+    source = b'#include "kernels/scan.cu"\n'
+    assert rename(source, HEADER, renames_sources=True).content == b'#include "kernels/scan.hip"\n'
+    assert rename(source, HEADER).content == source
+
+
+def test_utf_16_and_binary_come_back_as_they_are() -> None:
+    for content in ("cudaMalloc".encode("utf-16"), b"\0\1cudaMalloc"):
+        assert rename(content, CU).content == content
+
+
+def test_a_byte_order_mark_stays() -> None:
+    assert rename(b"\xef\xbb\xbfcudaFree(p);", HEADER).content == b"\xef\xbb\xbfhipFree(p);"
+
+
+WORDS = st.sampled_from((
+    "cudaMalloc", "cub", "::", "BlockScan", "__shfl_sync", "(", ")", ",", "0xffffffff", "v", "\n", "#if 0\n",
+    "#endif\n", '"', "'", "/*", "*/", "//", "\\\n", "R\"(", ")\"", "<<<", ">>>", "__ballot_sync", "-1", " ", "#include <cuda.h>\n",
+    "#define M ", "__global__ void k() ", "{", "}", ";", "namespace ", "=", "warpSize", "__syncwarp",
+    "cudaGraphicsResource", "__any_sync", "static_cast<int>", "hipcub", "using ", "\xb5", "__activemask()", "#include \"cuda_runtime.h\"\n",
+))  # fmt: skip
+
+
+@given(st.lists(st.one_of(WORDS, st.sampled_from(sorted(read_facts()))), max_size=40))
+@settings(max_examples=400, deadline=None)
+def test_any_text_translated_twice_is_translated_once(words: list[str]) -> None:
+    source = "".join(words).encode("latin-1", "replace")
+    once = rename(source, CU, strings=True).content
+    assert rename(once, CU, strings=True).content == once
