@@ -22,7 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):  # tests hand over streams that are no files
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name of any bytes is printable
-    args = make_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = make_parser(next((word for word in words if not word.startswith("-")), "")).parse_args(words)
     try:
         return _answer(args)
     except CompatError as error:
@@ -42,8 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report(FileError(message, hint="is the path right, and may this user read and write there?"))
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The whole command line, made from the table of verbs."""
+def make_parser(only: str = "") -> argparse.ArgumentParser:
+    """The whole command line, made from the table of verbs; with the arguments of one verb alone if `only` names it."""
+    is_known = any(verb.name == only for verb in VERBS)
     parser = argparse.ArgumentParser(
         prog="hipcompat",
         description="What happens to CUDA code under ROCm 7, and what can be done about it.",
@@ -54,7 +56,8 @@ def make_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, title="verbs")
     for verb in VERBS:
         sub = verbs.add_parser(verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
-        verb.add_arguments(sub)
+        if verb.name == only or not is_known:
+            verb.add_arguments(sub)
     return parser
 
 

@@ -22,6 +22,8 @@ FLOORS = (
     ("scan",),
     ("translate",),
     ("check",),
+    ("doctor",),
+    ("runtime",),
     ("verbs",),
     ("cli",),
     ("__main__",),

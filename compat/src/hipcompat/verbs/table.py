@@ -24,7 +24,7 @@ class Verb:
 def _verb(name: str, help_text: str) -> Verb:
     """A verb of the module of its name, imported when it is asked for: the doctor must not wait for the scanner."""
 
-    def find() -> Any:  # noqa: ANN401  # a module; each verb's has both functions
+    def find() -> Any:  # a module; each verb's has both functions
         return import_module(f"hipcompat.verbs.{name}")
 
     return Verb(
