@@ -171,6 +171,16 @@ def gfxemu(session: nox.Session) -> None:
 
 
 @nox.session
+def gfxemu_sanitize(session: nox.Session) -> None:
+    """The emulator's core built with the undefined-behaviour sanitizer, under its instruction and kernel tests."""
+    project = nox.project.load_toml(ROOT / "tests" / "gfxemu" / "pyproject.toml")
+    session.install("--quiet", "-e", "./tests/gfxemu", *nox.project.dependency_groups(project, "test"))
+    session.chdir("tests/gfxemu")
+    files = session.posargs or ("tests/test_alu.py", "tests/test_kernels.py", "tests/test_hip.py")
+    session.run("pytest", "-n", "2", "--dist", "worksteal", *files, env={"GFXEMU_SANITIZE": "undefined"})
+
+
+@nox.session
 @nox.parametrize("arch", PACK_ARCHS, ids=PACK_ARCHS)
 def packs(session: nox.Session, arch: str) -> None:
     """Compile every kernel for one arch: build/packs/ARCH/pack, and around it a project that `wheels` builds."""

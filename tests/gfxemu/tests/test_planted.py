@@ -124,6 +124,17 @@ def test_a_removed_load_is_found(arch: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHES)
+def test_a_register_beyond_the_descriptor_is_found(arch: str) -> None:
+    code = gfxemu.load(kernels.build("copy_wide", arch).hsaco)
+    add = next(item for item in code.instructions if item.base in ("v_lshl_or_b32", "v_and_b32", "v_lshl_add_u32"))
+    code = gfxemu.load(mutate.patch(code, add.address, mutate.set_field(code, add, "vdst", 250)))
+    memory = Memory()
+    places = memory.allocate(np.zeros(1024, np.float32)), memory.allocate(np.zeros(1024, np.float32))
+    with pytest.raises(gfxemu.RegisterBounds, match="v250"):
+        launch(kernels.build("copy_wide", arch), (1, 1), memory, *places, code=code)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
 def test_most_single_instruction_mutants_of_a_matmul_are_noticed(arch: str) -> None:
     code = gfxemu.load(kernels.build("matmul", arch).hsaco)
     mutations = list(mutate.list_mutations(code, seed=1))

@@ -11,6 +11,7 @@ from gfxemu.codeobject import CODE_BASE, Kernel
 from gfxemu.core import load_core
 from gfxemu.faults import KINDS, BadLaunch, Fault, Where
 from gfxemu.memory import Buffer, Memory
+from gfxemu.registers import check_registers
 
 UNITS = ("salu", "smem", "valu", "transcendental", "matrix", "lds", "vmem", "branch", "barrier", "other")
 ALIGNMENTS = {"byte": 0, "dword": 1, "natural": 2}
@@ -259,6 +260,7 @@ def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
     """
     lds_bytes = kernel.group_segment_size + shared_bytes
     check_shape(kernel, grid, block, lds_bytes)
+    check_registers(kernel)
     segment = make_kernarg(kernel, kernarg, grid, block, shared_bytes)
     private = Memory()
     private.next = CODE_BASE + (1 << 40)
