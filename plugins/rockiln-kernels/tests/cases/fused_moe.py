@@ -6,6 +6,7 @@ import numpy as np
 
 from harness.case import Array, Case, draw, make_generator, stride_rows
 from rockiln_kernels.dtypes import DTYPES
+from rockiln_kernels.references.fused_moe import gate_pair
 from rockiln_kernels.references.gemm import split_pair
 from rockiln_kernels.spec import OpSpec
 
@@ -64,19 +65,26 @@ def _make_case(spec: OpSpec, cell: str, name: str, *sizes: int) -> Case:
 def measure_mixture(
     arrays: dict[str, Array], scalars: dict[str, float], dtype: str, *, gate_up: Array, down: Array
 ) -> Array:
-    """Magnitudes of out. h is rounded to x's type, from a value that is a few steps of f32 off: by one step at most."""
-    x = np.abs(arrays["x"].astype(np.float64))
+    """Magnitudes of out. h, a few steps of f32 off, may be rounded to x's type one step beside the reference's."""
+    x = arrays["x"].astype(np.float64)
     out = np.zeros(x.shape)
     own = 2.0**-24 * (16.0 + 4.0 * np.sqrt(gate_up.shape[2] + down.shape[2]))
     step = 2.0 ** -DTYPES[dtype].mantissa_bits / own
-    bias = {key: np.abs(arrays[key].astype(np.float64)) for key in ("gate_up_bias", "down_bias") if key in arrays}
+    rules = {"interleaved": False, "alpha": 1.0, "limit": 0.0, "up_offset": 0.0} | scalars
+    zero = np.zeros((len(gate_up), max(gate_up.shape[1], down.shape[1])))
+    bias = [arrays.get(key, zero)[:, : len(rows[0])].astype(np.float64) for key, rows in _pair_biases(gate_up, down)]
     for token, row in enumerate(arrays["ids"].tolist()):
         for choice, expert in enumerate(row):
             if 0 <= expert < len(gate_up):
                 with np.errstate(all="ignore"):
-                    summed = np.abs(gate_up[expert]) @ x[token] + bias.get("gate_up_bias", [0.0] * (expert + 1))[expert]
-                    gate, up = split_pair(summed, is_interleaved=bool(scalars.get("interleaved", False)))
-                    hidden = gate * (up + 1.0) * 2.0
-                    part = np.abs(down[expert]) @ hidden + bias.get("down_bias", [0.0] * (expert + 1))[expert]
-                    out[token] += part * (step + 3.0) * arrays["weights"][token, choice]
+                    summed = np.abs(gate_up[expert]) @ np.abs(x[token]) + np.abs(bias[0][expert])
+                    gate, up = split_pair(summed, is_interleaved=bool(rules["interleaved"]))
+                    hidden = np.abs(gate_pair(gate_up[expert] @ x[token] + bias[0][expert], rules))
+                    part = np.abs(down[expert]) @ (4.0 * gate * (up + 1.0) + (step + 1.0) * hidden)
+                    out[token] += (part + np.abs(bias[1][expert])) * arrays["weights"][token, choice]
     return out
+
+
+def _pair_biases(gate_up: Array, down: Array) -> tuple[tuple[str, Array], tuple[str, Array]]:
+    """Names of the biases, and what is as long as they are."""
+    return ("gate_up_bias", gate_up[:, :, 0]), ("down_bias", down[:, :, 0])
