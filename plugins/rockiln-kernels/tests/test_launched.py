@@ -23,12 +23,9 @@ def _pick_arch(family: str) -> Arch:
 
 
 def _build(family: str, arch: Arch) -> Pack:
+    """One variant, by rotation; all of the family by night."""
     variants = make_family_variants(family, arch)
-    ops: dict[str, list[int]] = {}
-    for place, variant in enumerate(variants):
-        ops.setdefault(variant.op, []).append(place)
-    picked = [places[read_rotation() % len(places)] for places in ops.values()]
-    chosen = [variants[place] for place in (range(len(variants)) if NIGHTLY else picked)]
+    chosen = variants if NIGHTLY else [variants[read_rotation() % len(variants)]]
     return build_pack(arch, chosen, find_toolchain(), CompileCache(folder=find_cache_folder()), jobs=1)
 
 
@@ -36,6 +33,8 @@ def _build(family: str, arch: Arch) -> Pack:
 def test_launched_bytes_are_the_emulated_ones(family: str, tmp_path: Path) -> None:
     arch = _pick_arch(family)
     pack = _build(family, arch)
+    if not pack.manifest.variants:
+        pytest.skip(f"absent from the pack: {pack.manifest.absent[0].reason}")
     write_pack(pack, tmp_path / "pack")
     machine = LaunchedMachine(FakeHip(arch.name), tmp_path / "pack")
     for variant in pack.manifest.variants:
