@@ -51,6 +51,14 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
 
 
 @triton.jit
+def dot(a, b, c, SIZE: tl.constexpr, TOTAL: tl.constexpr):
+    rows, columns = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
+    at = rows * SIZE + columns
+    total = tl.dot(tl.load(a + at), tl.load(b + at), out_dtype=TOTAL)
+    tl.store(c + at, total)
+
+
+@triton.jit
 def histogram(x, counts, count, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.atomic_add(counts + tl.load(x + at, mask=at < count, other=0), 1, mask=at < count)
@@ -98,12 +106,26 @@ SIGNATURES: dict[str, tuple[Any, dict[str, str], dict[str, int]]] = {
 
 @functools.cache
 def build(name: str, arch: str, warps: int = 4) -> Built:
-    """Compile a kernel for an arch with Triton's own cache in a folder of this user."""
+    """Compile a kernel for an arch."""
+    return compile_kernel(*SIGNATURES[name], arch=arch, warps=warps)
+
+
+@functools.cache
+def build_dot(arch: str, dtype: str, tile: int) -> Built:
+    """Compile `dot` for an operand type and a width of matrix instruction."""
+    total = tl.int32 if dtype == "i8" else tl.float32
+    signature = {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
+    return compile_kernel(dot, signature, {"SIZE": 64, "TOTAL": total}, arch=arch, warps=4, matrix_instr_nonkdim=tile)
+
+
+def compile_kernel(
+    function: Any, signature: dict[str, str], constants: dict[str, Any], *, arch: str, warps: int, **options: int
+) -> Built:
+    """Compile with Triton's own cache in a folder of this user."""
     folder = (
         Path(tempfile.gettempdir()) / f"gfxemu-triton-{os.getuid()}" / hashlib.sha256(arch.encode()).hexdigest()[:8]
     )
     os.environ.update(BUILD | {"TRITON_CACHE_DIR": str(folder)})
-    function, signature, constants = SIGNATURES[name]
     names = list(function.arg_names)
     source = ASTSource(
         fn=function,
@@ -113,7 +135,7 @@ def build(name: str, arch: str, warps: int = 4) -> Built:
             (names.index(item),): [["tt.divisibility", 16]] for item, kind in signature.items() if kind.startswith("*")
         },
     )
-    compiled = triton.compile(source, target=GPUTarget("hip", arch, WARP[arch]), options={"num_warps": warps})
+    compiled = triton.compile(source, target=GPUTarget("hip", arch, WARP[arch]), options={"num_warps": warps} | options)
     return Built(
         hsaco=compiled.asm["hsaco"],
         threads=warps * WARP[arch],
