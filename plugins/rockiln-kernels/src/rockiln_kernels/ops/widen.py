@@ -34,11 +34,10 @@ def narrow_exactly(value, TYPE: tl.constexpr):
 @triton.jit
 def decode_e2m1(codes, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     """u8 [ROWS, COLUMNS // 2], the first of two values in the low half → bf16 [ROWS, COLUMNS], exact."""
-    code = tl.reshape(tl.join(codes & 15, codes >> 4), (ROWS, COLUMNS)).to(tl.int16)
-    # e2m1 as bf16 bits with an exponent 126 too small; 0.5 is a subnormal of both
-    half = tl.where((code & 7) == 1, 0x3F00, 0).to(tl.int16)
-    normal = ((code & 7) << 6) + 0x3F00
-    bits = tl.where((code & 7) < 2, half, normal) | ((code & 8) << 12)
+    code = tl.reshape(tl.join(codes & 15, codes >> 4), (ROWS, COLUMNS)).to(tl.int32)
+    # e2m1 as bf16 bits with an exponent 126 too small; 0.5 is a subnormal of e2m1 alone
+    half = tl.where((code & 7) == 1, 0x3F00, 0)
+    bits = tl.where((code & 7) < 2, half, ((code & 7) << 6) + 0x3F00) | ((code & 8) << 12)
     return bits.to(tl.int16).to(tl.bfloat16, bitcast=True)
 
 
