@@ -59,6 +59,19 @@ def dot(a, b, c, SIZE: tl.constexpr, TOTAL: tl.constexpr):
 
 
 @triton.jit
+def scaled_dot(
+    a, a_scale, b, b_scale, c, LEFT: tl.constexpr, RIGHT: tl.constexpr, LEFT_K: tl.constexpr, RIGHT_K: tl.constexpr
+):
+    rows, blocks = tl.arange(0, 64), tl.arange(0, 8)
+    left = tl.load(a + rows[:, None] * LEFT_K + tl.arange(0, LEFT_K)[None, :])
+    right = tl.load(b + rows[None, :] * RIGHT_K + tl.arange(0, RIGHT_K)[:, None])
+    left_scale = tl.load(a_scale + rows[:, None] * 8 + blocks[None, :])
+    right_scale = tl.load(b_scale + rows[:, None] * 8 + blocks[None, :])
+    total = tl.dot_scaled(left, left_scale, LEFT, right, right_scale, RIGHT)
+    tl.store(c + rows[:, None] * 64 + rows[None, :], total)
+
+
+@triton.jit
 def histogram(x, counts, count, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.atomic_add(counts + tl.load(x + at, mask=at < count, other=0), 1, mask=at < count)
@@ -116,6 +129,16 @@ def build_dot(arch: str, dtype: str, tile: int) -> Built:
     total = tl.int32 if dtype == "i8" else tl.float32
     signature = {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
     return compile_kernel(dot, signature, {"SIZE": 64, "TOTAL": total}, arch=arch, warps=4, matrix_instr_nonkdim=tile)
+
+
+@functools.cache
+def build_scaled(left: str, right: str, tile: int) -> Built:
+    """Compile `scaled_dot` for gfx950; formats are e4m3, e5m2 or e2m1, two to a byte."""
+    pointers = {"e4m3": "*fp8e4nv", "e5m2": "*fp8e5", "e2m1": "*u8"}
+    signature = {"a": pointers[left], "a_scale": "*u8", "b": pointers[right], "b_scale": "*u8", "c": "*fp32"}
+    sizes = {f"{side}_K": 128 if kind == "e2m1" else 256 for side, kind in (("LEFT", left), ("RIGHT", right))}
+    constants = {"LEFT": left, "RIGHT": right} | sizes
+    return compile_kernel(scaled_dot, signature, constants, arch="gfx950", warps=4, matrix_instr_nonkdim=tile)
 
 
 def compile_kernel(

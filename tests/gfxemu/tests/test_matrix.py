@@ -30,7 +30,7 @@ TYPES = {
 
 
 def cases() -> list[tuple[str, str, int]]:
-    """Arch, dtype, tile. RDNA has 16-wide matrix instructions only, and none for f32; gfx950 wants K = 128 for fp8 in 16."""
+    """Arch, dtype, tile. RDNA has 16-wide instructions only, and none for f32; gfx950 wants K = 128 for fp8 in 16."""
     out = []
     for arch in kernels.WARP:
         for dtype in (*TYPES, *(("fp8", "bf8") if arch in FP8 else ())):
@@ -57,3 +57,36 @@ def test_dot_is_right(arch: str, dtype: str, tile: int) -> None:
     wide = np.int32 if integers else np.float64
     want, got = a.astype(wide) @ b.astype(wide), read(memory, places[2], out)
     assert np.array_equal(got, want) if integers else np.allclose(got, want, rtol=limits[0], atol=limits[1])
+
+
+SCALED = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "e2m1": None}
+FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def make_operand(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """64 rows of 256 small floats: the bytes, and their values."""
+    if kind == "e2m1":
+        raw = rng.integers(0, 256, (64, 128), np.uint8)
+        return raw, np.stack([FP4[raw & 15], FP4[raw >> 4]], -1).reshape(64, 256)
+    values = rng.standard_normal((64, 256)).astype(SCALED[kind])
+    return values.view(np.uint8), values.astype(np.float64)
+
+
+@pytest.mark.parametrize("tile", [16, 32])
+@pytest.mark.parametrize("left", SCALED)
+@pytest.mark.parametrize("right", SCALED)
+def test_scaled_dot_of_mixed_formats_is_right_on_gfx950(left: str, right: str, tile: int) -> None:
+    built = kernels.build_scaled(left, right, tile)
+    code = gfxemu.load(built.hsaco)
+    assert any("mfma_scale" in item.mnemonic for item in code.instructions)
+    rng = np.random.default_rng(8)
+    (a, a_values), (b, b_values) = make_operand(left, rng), make_operand(right, rng)
+    a_scale, b_scale = (rng.integers(120, 134, (64, 8), np.uint8) for _ in range(2))
+    out, memory = np.zeros((64, 64), np.float32), gfxemu.Memory()
+    places = [memory.allocate(item) for item in (a, a_scale, b, b_scale, out)]
+    launch(built, (1, 1), memory, *places, code=code)
+    scaled = [
+        v * np.repeat(np.exp2(s.astype(np.float64) - 127), 32, 1) for v, s in ((a_values, a_scale), (b_values, b_scale))
+    ]
+    want = scaled[0] @ scaled[1].T
+    assert np.allclose(read(memory, places[4], out), want, rtol=1e-5, atol=1e-4 * np.abs(want).max())
