@@ -1,4 +1,4 @@
-"""Integer instructions against the pseudocode of AMD's CDNA documents, as tinygrad ships it: an oracle nobody here typed.
+"""Integer instructions against the pseudocode of AMD's CDNA documents, as tinygrad ships it: nobody here typed it.
 
 Only one-line pseudocode over integer types is evaluated; the test says how many instructions that covers.
 """
