@@ -56,8 +56,11 @@ def widen(codes, FORMAT: tl.constexpr, TYPE: tl.constexpr):
         result = narrow_exactly(decode_e4m3(codes), TYPE)
     elif FORMAT == "e5m2":
         result = narrow_exactly(decode_e5m2(codes), TYPE)
+    elif codes.dtype == TYPE:
+        result = codes
     else:
-        result = codes.to(TYPE)
+        # through f32: Triton 3.4.0 takes e4m3fnuz to f16 as if there were no subnormals
+        result = codes.to(tl.float32).to(TYPE)
     return result
 
 
