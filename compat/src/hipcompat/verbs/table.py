@@ -42,4 +42,5 @@ VERBS = (
     _verb("translate", "turn CUDA source into HIP source, or say how it compiles as it is"),
     _verb("check", "compile and assemble device code for AMD's GPUs, and name each error's line"),
     _verb("doctor", "say what keeps the GPUs from being used on this machine or in this container"),
+    _verb("run", "run a Python script with the shims that are asked for"),
 )

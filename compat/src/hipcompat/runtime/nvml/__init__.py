@@ -1,0 +1,1 @@
+"""pynvml's documented interface → answers of amdsmi, or NVMLError_NotSupported."""
