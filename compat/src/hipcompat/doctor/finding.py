@@ -42,6 +42,7 @@ EXPLAINED_BY: dict[str, tuple[str, ...]] = {
     "visible-stops": (),
     "visible-clash": ("visible-hides-all",),
     "visible-shadowed": (),
+    "visible-ordinal": (),
     "visible-rocr-torch": (),
     "visible-rocr-ray": (),
     "arch-overridden": (),

@@ -2,7 +2,8 @@
 
 ROCR_VISIBLE_DEVICES is read by ROCr and counts all GPUs. HIP_VISIBLE_DEVICES is read by HIP and counts what ROCr has
 left; CUDA_VISIBLE_DEVICES is read only where HIP_VISIBLE_DEVICES is not set or empty. Each list ends at its first
-entry that names no GPU. Source: https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+entry that names no GPU. Sources: https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html, and what the page
+leaves out: ROCr's amd_filter_device.cpp and clr's rocdevice.cpp (github.com/ROCm).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from hipcompat.doctor.finding import Finding
 from hipcompat.doctor.topology import INTEGRATED, Gpu
 
 ROCR, HIP, CUDA = "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"
+ORDINAL = "GPU_DEVICE_ORDINAL"
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 
 
@@ -68,22 +70,35 @@ def resolve_visible(gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Visible:
 def _narrow(variable: str, value: str, before: tuple[int, ...], gpus: Sequence[Gpu]) -> Step:
     after: list[int] = []
     stopped_at = ""
-    for entry in filter(None, value.split(",")) if not value.strip(",") else value.split(","):
-        word = entry.strip()
-        found = _find_gpu(word, before, gpus)
-        if found is None:
-            stopped_at = word or "(nothing)"
+    for entry in value.split(",") if value else ():
+        found = (_find_for_rocr if variable == ROCR else _find_for_hip)(entry, before, gpus)
+        if found is None or (found in after and variable == ROCR):  # ROCr ends at a repeated entry, HIP skips it
+            stopped_at = entry or "(nothing)"
             break
         if found not in after:
             after.append(found)
     return Step(variable=variable, value=value, before=before, after=tuple(after), stopped_at=stopped_at)
 
 
-def _find_gpu(word: str, before: tuple[int, ...], gpus: Sequence[Gpu]) -> int | None:
-    if word.isdecimal():
-        return before[int(word)] if int(word) < len(before) else None
-    wanted = word.lower()
-    return next((index for index in before if wanted.startswith("gpu-") and gpus[index].uuid.lower() == wanted), None)
+def _find_for_rocr(entry: str, before: tuple[int, ...], gpus: Sequence[Gpu]) -> int | None:
+    """Blanks around it and case do not count; a GPU-… may be cut short, as long as one card begins so."""
+    word = entry.strip().upper()
+    if word.startswith("G"):
+        found = [index for index in before if len(word) > 4 and gpus[index].uuid.upper().startswith(word)]
+        return found[0] if len(found) == 1 else None
+    try:
+        return before[int(word, 0)] if int(word, 0) >= 0 else None
+    except (ValueError, IndexError):
+        return None
+
+
+def _find_for_hip(entry: str, before: tuple[int, ...], gpus: Sequence[Gpu]) -> int | None:
+    """Exactly as HIP would print the index: a blank or a leading zero makes it no entry. A GPU-… may be a part."""
+    if "GPU-" in entry:
+        return next((index for index in before if entry in gpus[index].uuid), None)
+    if not entry.isdecimal() or entry != str(int(entry)) or int(entry) >= len(before):
+        return None
+    return before[int(entry)]
 
 
 def find_visible_faults(gpus: Sequence[Gpu], environ: Mapping[str, str], has: frozenset[str]) -> Iterator[Finding]:
@@ -95,6 +110,9 @@ def find_visible_faults(gpus: Sequence[Gpu], environ: Mapping[str, str], has: fr
     if visible.unread:
         message = f"{CUDA}={environ[CUDA]} is not read, since {HIP}={environ[HIP]} is set"
         yield Finding(rule="visible-shadowed", severity="warning", message=message, advice=("unset one of them",))
+    if environ.get(ORDINAL):
+        message = f"{ORDINAL}={environ[ORDINAL]} is for OpenCL: HIP's runtime does not read it"
+        yield Finding(rule="visible-ordinal", severity="note", message=message, advice=(f"use {HIP}",))
     if ROCR in environ and HIP not in environ and environ.get(CUDA) and "torch" in has:
         message = f"torch.cuda counts GPUs by amdsmi, and with {ROCR} set and {HIP} unset it ignores {CUDA}"
         yield Finding(rule="visible-rocr-torch", severity="warning", message=message, advice=(f"use {HIP} alone",))

@@ -42,7 +42,16 @@ GPUS = tuple(
         ({"ROCR_VISIBLE_DEVICES": "GPU-0000000000000003,0"}, (3, 0)),
         ({"HIP_VISIBLE_DEVICES": "0,9,1"}, (0,)),
         ({"HIP_VISIBLE_DEVICES": "-1"}, ()),
-        ({"HIP_VISIBLE_DEVICES": "0, 1"}, (0, 1)),
+        ({"HIP_VISIBLE_DEVICES": "0, 1"}, (0,)),  # HIP takes no blanks, ROCr does
+        ({"HIP_VISIBLE_DEVICES": "0,01"}, (0,)),
+        ({"ROCR_VISIBLE_DEVICES": "0, 1"}, (0, 1)),
+        ({"ROCR_VISIBLE_DEVICES": "0x2"}, (2,)),
+        ({"ROCR_VISIBLE_DEVICES": "1,1,2"}, (1,)),  # a repeated entry ends ROCr's list
+        ({"ROCR_VISIBLE_DEVICES": "gpu-0000000000000002"}, (2,)),
+        ({"ROCR_VISIBLE_DEVICES": "GPU-00"}, ()),  # four cards begin so
+        ({"ROCR_VISIBLE_DEVICES": "-1"}, ()),
+        ({"HIP_VISIBLE_DEVICES": "GPU-0000000000000002"}, (2,)),
+        ({"HIP_VISIBLE_DEVICES": "1,1,2"}, (1, 2)),
         ({"HIP_VISIBLE_DEVICES": "1,1"}, (1,)),
         ({"CUDA_VISIBLE_DEVICES": "MIG-1"}, ()),
     ],
@@ -84,6 +93,7 @@ def test_clash_that_hides_all_is_the_first_cause(tmp_path: Path) -> None:
         ({"ROCR_VISIBLE_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "0"}, ("torch",), "visible-rocr-torch"),
         ({"ROCR_VISIBLE_DEVICES": "0"}, ("ray",), "visible-rocr-ray"),
         ({"HSA_OVERRIDE_GFX_VERSION": "11.0.0"}, (), "arch-overridden"),
+        ({"GPU_DEVICE_ORDINAL": "0"}, (), "visible-ordinal"),
     ],
 )
 def test_what_others_make_of_the_variables(
