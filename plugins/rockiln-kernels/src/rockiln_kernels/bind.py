@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rockiln_kernels.expressions import Value, evaluate_expression
 from rockiln_kernels.pack.manifest import ArgumentEntry, KernelEntry, Manifest, VariantEntry
@@ -48,24 +48,64 @@ class Bound:
     passed_over: tuple[PassedOver, ...]
 
 
-def bind_call(manifest: Manifest, op: str, accepted: Accepted, alignments: Alignments) -> Bound | Rejected:
-    """The best variant for a call: among those that can take it the smallest rank, then the first."""
-    candidates = [variant for variant in manifest.variants if (variant.op, variant.cell) == (op, accepted.cell)]
-    fitting: list[tuple[Value, int, Bound]] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """A variant that can take a call, its rank there, and its place in the manifest."""
+
+    rank: Value
+    place: int
+    bound: Bound
+
+
+def judge_variants(
+    manifest: Manifest, op: str, accepted: Accepted, alignments: Alignments, barred: Mapping[str, str]
+) -> tuple[tuple[Fitting, ...], tuple[PassedOver, ...]]:
+    """Every variant of the call's cell: those that can take it, and the others with why not.
+
+    `barred`: key of a variant that may not be taken → why.
+    """
+    fitting: list[Fitting] = []
     passed: list[PassedOver] = []
-    for place, variant in enumerate(candidates):
+    for place, variant in enumerate(manifest.variants):
+        if (variant.op, variant.cell) != (op, accepted.cell):
+            continue
         bound = bind_variant(manifest, variant, accepted.names, alignments)
         if isinstance(bound, Rejected):
             passed.append(PassedOver(key=variant.key, reason=bound.reason))
+        elif variant.key in barred:
+            passed.append(PassedOver(key=variant.key, reason=barred[variant.key]))
         else:
-            fitting.append((evaluate_expression(variant.rank, accepted.names), place, bound))
+            fitting.append(Fitting(rank=evaluate_expression(variant.rank, accepted.names), place=place, bound=bound))
+    return tuple(fitting), tuple(passed)
+
+
+def bind_call(
+    manifest: Manifest, op: str, accepted: Accepted, alignments: Alignments, *, preferred: str = ""
+) -> Bound | Rejected:
+    """The best variant for a call: among those that can take it `preferred`, else the smallest rank, then the first."""
+    fitting, passed = judge_variants(manifest, op, accepted, alignments, {})
     if not fitting:
         reasons = "; ".join(f"{item.key}: {item.reason}" for item in passed)
         return Rejected(reason=reasons or f"the pack for {manifest.arch} has no {op} for {accepted.cell}")
-    best = min(fitting, key=lambda item: item[:2])[2]
-    return Bound(
-        variant=best.variant, launches=best.launches, workspaces=best.workspaces, passed_over=tuple(passed)
-    )
+    return pick_best(fitting, passed, preferred=preferred)
+
+
+def pick_best(fitting: Sequence[Fitting], passed: Sequence[PassedOver], *, preferred: str = "") -> Bound:
+    """The variant named `preferred`, else that of the smallest rank, then the first; `fitting` may not be empty.
+
+    What else could take the call is passed over as well, its rank being the reason.
+    """
+    ordered = sorted(fitting, key=lambda item: (item.bound.variant.name != preferred, item.rank, item.place))
+    best = ordered[0]
+    others = [PassedOver(key=item.bound.variant.key, reason=_compare(item, best)) for item in ordered[1:]]
+    return replace(best.bound, passed_over=(*passed, *others))
+
+
+def _compare(item: Fitting, best: Fitting) -> str:
+    name = best.bound.variant.name
+    if item.rank > best.rank:
+        return f"its rank is {item.rank}, that of {name} is {best.rank}"
+    return f"{name} comes first" if item.rank == best.rank else f"the tuning table prefers {name}"
 
 
 def bind_variant(

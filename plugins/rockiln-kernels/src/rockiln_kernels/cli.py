@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rockiln_kernels import __version__
@@ -16,10 +18,13 @@ from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
 from rockiln_kernels.pack.project import write_project
 from rockiln_kernels.pack.toolchain import ToolchainError, find_toolchain
+from rockiln_kernels.selection import explain, read_host
+from rockiln_kernels.selection.call_text import parse_call
+from rockiln_kernels.selection.values import describe_selection, dump_selection
 from rockiln_kernels.table import make_arch_variants, read_table
 from rockiln_kernels.wanted_table import read_wishes
 
-EXIT_OK, EXIT_DAMAGED, EXIT_USAGE, EXIT_TOOLCHAIN = 0, 1, 2, 3
+EXIT_OK, EXIT_DAMAGED, EXIT_USAGE, EXIT_TOOLCHAIN, EXIT_NOT_SELECTED, EXIT_UNAVAILABLE, EXIT_WRONG = range(7)
 _QUIET_S, _LINE_S = 2.0, 10.0
 
 
@@ -38,15 +43,30 @@ def make_parser() -> argparse.ArgumentParser:
     inspect.add_argument("pack", type=Path, help="a pack's folder")
     listing = verbs.add_parser("list", help="ops, or what a pack for an arch must hold")
     listing.add_argument("--arch", choices=sorted(ARCHS), help="list wanted cells and gaps of this arch")
+    _add_explain(verbs.add_parser("explain", help="who would run a call on an arch, and why nobody else"))
     return parser
 
 
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("op", help="an op's name")
+    parser.add_argument("--arch", required=True, choices=sorted(ARCHS), help="of the GPU; none has to be here")
+    parser.add_argument("--array", action="append", default=[], help="x=bf16[4096,8192], then :STRIDES, then @ALIGNMENT")
+    parser.add_argument("--scalar", action="append", default=[], help="eps=1e-5")
+    parser.add_argument("--dtype", action="append", default=[], help="a dtype that no array decides: Q=e4m3")
+    parser.add_argument("--pack", type=Path, help="a pack's folder; the installed one of the arch if not given")
+    parser.add_argument("--emulated-ok", action="store_true", help="as ROCKILN_EMULATED_OK=1")
+    parser.add_argument("--strict", action="store_true", help="exit code 4 unless the pack runs it; ROCKILN_STRICT=1")
+    parser.add_argument("--json", action="store_true", help="the selection as JSON")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb. 0 is success, 1 a damaged pack, 2 wrong usage, 3 a missing compiler or linker."""
+    """Run one verb; the exit code. docs/packs.md and docs/selection.md say which is which."""
     options = make_parser().parse_args(arguments)
     try:
         if options.verb == "build-pack":
             return _build(options)
+        if options.verb == "explain":
+            return _explain(options)
         return _inspect(options.pack) if options.verb == "inspect" else _list(options.arch)
     except ToolchainError as error:
         return _fail(error.message, error.hint, EXIT_TOOLCHAIN)
@@ -124,3 +144,18 @@ def _list(arch: str | None) -> int:
         if wish.arch == arch:
             print(f"{wish.op}/{wish.cell}{': absent, ' + wish.gap if wish.gap else ''}")
     return EXIT_OK
+
+
+def _explain(options: argparse.Namespace) -> int:
+    try:
+        call = parse_call(options.op, options.array, options.scalar, options.dtype)
+    except ValueError as error:
+        return _fail(str(error), "", EXIT_USAGE)
+    if call.op not in read_table():
+        return _fail(f"there is no op called {call.op!r}", "rockiln-kernels list names the ops", EXIT_USAGE)
+    host = read_host(options.arch, os.environ, options.pack)
+    host = replace(host, emulated_ok=host.emulated_ok or options.emulated_ok)
+    selection = explain(call, host, strict=False)
+    print(dump_selection(selection) if options.json else describe_selection(selection))
+    is_refused = selection.provider != "pack" and (options.strict or host.is_strict)
+    return EXIT_NOT_SELECTED if is_refused else EXIT_OK

@@ -1,0 +1,63 @@
+"""Words of a command line → Call: "x=bf16[4096,8192]", "eps=1e-5", "Q=e4m3"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rockiln_kernels.dtypes import DTYPES
+from rockiln_kernels.expressions import Value
+from rockiln_kernels.spec import ArrayValue, Call
+
+_ARRAY = re.compile(r"(\w+)=(\w+)\[([\d,]*)\](?::([\d,]+))?(?:@(\d+))?")
+
+
+def parse_call(op: str, arrays: Iterable[str], scalars: Iterable[str], dtypes: Iterable[str]) -> Call:
+    """The call. Raises ValueError, with the form that is wanted, for a word that is none."""
+    return Call(
+        op=op,
+        arrays=dict(parse_array(text) for text in arrays),
+        scalars={name: _parse_number(text) for name, text in map(_split, scalars)},
+        dtypes=dict(map(_split, dtypes)),
+    )
+
+
+def parse_array(text: str) -> tuple[str, ArrayValue]:
+    """NAME=DTYPE[DIMS], then perhaps :STRIDES in elements, then perhaps @ALIGNMENT of the address in bytes."""
+    found = _ARRAY.fullmatch(text)
+    if not found:
+        form = "x=bf16[4,8], with strides x=bf16[4,8]:16,1, on an address x=bf16[4,8]@2"
+        raise ValueError(f"{text!r} is no array: {form}")
+    name, dtype, dims, steps, alignment = found.groups()
+    if dtype not in DTYPES:
+        raise ValueError(f"{text!r}: {dtype} is not one of {', '.join(DTYPES)}")
+    shape = _parse_integers(dims)
+    strides = _parse_integers(steps) if steps else count_strides(shape)
+    if len(strides) != len(shape):
+        raise ValueError(f"{text!r} has {len(shape)} dims and {len(strides)} strides")
+    return name, ArrayValue(shape=shape, strides=strides, dtype=dtype, alignment=int(alignment or 256))
+
+
+def count_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of a contiguous array, in elements."""
+    steps = [1]
+    for size in reversed(shape[1:]):
+        steps.append(steps[-1] * max(size, 1))
+    return tuple(reversed(steps[: len(shape)]))
+
+
+def _parse_integers(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(",") if word)
+
+
+def _split(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not value:
+        raise ValueError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _parse_number(word: str) -> Value:
+    if word in {"true", "false"}:
+        return word == "true"
+    return float(word) if any(mark in word for mark in ".einfEN") else int(word)

@@ -1,0 +1,125 @@
+"""A call + a host → Selection. Nothing is launched, probed or imported besides the op table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rockiln_kernels.bind import Bound, judge_variants, pick_best
+from rockiln_kernels.pack.manifest import Manifest
+from rockiln_kernels.selection.host import Host
+from rockiln_kernels.selection.tuning import find_preferred
+from rockiln_kernels.selection.values import NotSelectedError, RejectedCandidate, Selection
+from rockiln_kernels.spec import Accepted, Call, Rejected, check_call
+from rockiln_kernels.table import read_table
+
+EMULATED = (
+    "emulated only: there is no hardware record of this pack; rockiln-kernels validate makes one, "
+    "ROCKILN_EMULATED_OK=1 opts in"
+)
+UNCOVERED = "emulated only: the hardware record does not cover it; ROCKILN_EMULATED_OK=1 opts in"
+
+
+def explain(call: Call, host: Host, *, strict: bool | None = None) -> Selection:
+    """Who runs `call` on `host`, and why. The pack first, then AITER if opted in, else the framework's own op.
+
+    Raises NotSelectedError in strict mode (the argument, else the host's) unless the pack runs the call.
+    """
+    bound = _bind_pack(call, host)
+    if isinstance(bound, Bound):
+        return _select_pack(call, host, bound)
+    selection = _select_other(call, host, bound)
+    if host.is_strict if strict is None else strict:
+        raise NotSelectedError(selection)
+    return selection
+
+
+def supported(call: Call, host: Host) -> bool:
+    """Whether the pack can compute the call at all, whatever has been proven about it on hardware."""
+    return isinstance(_bind_pack(call, host, proven_only=False), Bound)
+
+
+Refused = tuple[RejectedCandidate, ...]
+
+
+def _select_pack(call: Call, host: Host, bound: Bound) -> Selection:
+    proof = "right on hardware" if _is_proven(bound, host) else "emulated only, taken on request"
+    return Selection(
+        op=call.op,
+        arch=host.arch,
+        provider="pack",
+        kernel=bound.variant.key,
+        reason=proof if not bound.passed_over else f"{proof}; the best of {len(bound.passed_over) + 1} variants",
+        rejected=tuple(RejectedCandidate(candidate=item.key, reason=item.reason) for item in bound.passed_over),
+        bound=bound,
+    )
+
+
+def _select_other(call: Call, host: Host, refused: Refused) -> Selection:
+    """AITER if it is opted in for the op, else the framework; the reason is the pack's."""
+    has_aiter = call.op in host.aiter_ops
+    not_asked = RejectedCandidate(candidate="aiter", reason="not opted in for this op")
+    return Selection(
+        op=call.op,
+        arch=host.arch,
+        provider="aiter" if has_aiter else "framework",
+        kernel=None,
+        reason=_pick_reason(refused),
+        rejected=refused if has_aiter else (*refused, not_asked),
+    )
+
+
+def _pick_reason(refused: Refused) -> str:
+    """What a person should hear first: that only proof is missing, if that is all that is missing somewhere."""
+    reasons = list(dict.fromkeys(item.reason for item in refused))
+    return next((reason for reason in reasons if reason in {EMULATED, UNCOVERED}), "; ".join(reasons))
+
+
+def _bind_pack(call: Call, host: Host, *, proven_only: bool = True) -> Bound | Refused:
+    spec = read_table().get(call.op)
+    if spec is None:
+        return _refuse("pack", f"there is no op called {call.op!r}; known are {', '.join(read_table())}")
+    accepted = check_call(spec, call)
+    if isinstance(accepted, Rejected):
+        return _refuse("pack", accepted.reason)
+    if host.pack is None:
+        return _refuse("pack", f"no pack for {host.arch} is installed: pip install rockiln-kernels-{host.arch}")
+    if host.pack.manifest.arch != host.arch:
+        return _refuse("pack", f"the pack is for {host.pack.manifest.arch}, the device is {host.arch}")
+    return _bind_accepted(call, accepted, host, host.pack.manifest, proven_only=proven_only)
+
+
+def _bind_accepted(
+    call: Call, accepted: Accepted, host: Host, manifest: Manifest, *, proven_only: bool
+) -> Bound | Refused:
+    alignments = {name: array.alignment for name, array in call.arrays.items()}
+    keys = [item.key for item in manifest.variants if (item.op, item.cell) == (call.op, accepted.cell)]
+    barred = _bar_variants(keys, host) if proven_only else {}
+    fitting, passed = judge_variants(manifest, call.op, accepted, alignments, barred)
+    if fitting:
+        preferred = find_preferred(call.op, host.arch, accepted.cell, accepted.names)
+        return pick_best(fitting, passed, preferred=preferred)
+    if passed:
+        return tuple(RejectedCandidate(candidate=item.key, reason=item.reason) for item in passed)
+    start = f"{call.op}/{accepted.cell}/"
+    absent = [item for item in manifest.absent if item.key.startswith(start)]
+    reasons = tuple(RejectedCandidate(candidate=item.key, reason=f"absent: {item.reason}") for item in absent)
+    return reasons or _refuse("pack", f"the pack for {manifest.arch} has no {call.op} for {accepted.cell}")
+
+
+def _bar_variants(keys: list[str], host: Host) -> Mapping[str, str]:
+    """Variants that were wrong on hardware, or that no hardware has run, each with the reason."""
+    record = host.record
+    failed = {key: f"wrong on hardware: {reason}" for key, reason in (record.failed if record else {}).items()}
+    if host.emulated_ok:
+        return failed
+    passed = record.passed if record else ()
+    unproven = UNCOVERED if record else EMULATED
+    return {key: failed.get(key, unproven) for key in keys if key not in passed}
+
+
+def _is_proven(bound: Bound, host: Host) -> bool:
+    return host.record is not None and bound.variant.key in host.record.passed
+
+
+def _refuse(candidate: str, reason: str) -> Refused:
+    return (RejectedCandidate(candidate=candidate, reason=reason),)

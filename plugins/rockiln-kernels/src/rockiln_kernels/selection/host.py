@@ -1,0 +1,68 @@
+"""A GPU's arch, an environment and what is installed → Host: all that a selection depends on besides the call."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
+from rockiln_kernels.selection.records import SHIPPED, HardwareRecord, find_record, find_user_folder, read_records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledPack:
+    """A pack on disk; `sha256` is that of manifest.json, which holds the hash of every code object."""
+
+    folder: Path
+    manifest: Manifest
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A machine, as a value: any host can ask for any other."""
+
+    arch: str
+    pack: InstalledPack | None = None
+    record: HardwareRecord | None = None
+    """Of this pack on this arch."""
+    emulated_ok: bool = False
+    """Take what only gfxemu has run."""
+    aiter_ops: frozenset[str] = frozenset()
+    """Ops to hand to AITER where the pack does not run them; empty unless somebody opts in."""
+    is_strict: bool = False
+
+
+def read_host(arch: str, environ: Mapping[str, str], pack_folder: Path | None = None) -> Host:
+    """The host as installed: the pack of `arch` (or the one in `pack_folder`), its record, and the variables.
+
+    Raises ValueError for a damaged manifest or record, OSError where `pack_folder` cannot be read.
+    """
+    folder = pack_folder or find_pack(arch)
+    pack = open_pack(folder) if folder else None
+    records = read_records((SHIPPED, find_user_folder(environ)))
+    return Host(
+        arch=arch,
+        pack=pack,
+        record=find_record(records, arch, pack.sha256) if pack else None,
+        emulated_ok=environ.get("ROCKILN_EMULATED_OK") == "1",
+        is_strict=environ.get("ROCKILN_STRICT") == "1",
+    )
+
+
+def find_pack(arch: str) -> Path | None:
+    """The folder of the installed pack of `arch`, without importing it."""
+    spec = find_spec(f"rockiln_kernels_{arch}")
+    folder = Path(spec.origin).parent / "pack" if spec and spec.origin else None
+    return folder if folder and folder.is_dir() else None
+
+
+@lru_cache(maxsize=8)
+def open_pack(folder: Path) -> InstalledPack:
+    """Read a pack's manifest, once in this process."""
+    digest = hashlib.sha256((folder / FILE_NAME).read_bytes()).hexdigest()
+    return InstalledPack(folder=folder, manifest=read_manifest(folder), sha256=digest)

@@ -1,0 +1,198 @@
+"""Selection as a value: who runs a call on which host, why, why nobody else; and what it costs to import."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from random_calls.planned import plan_manifest
+from rockiln_kernels.bind import Bound
+from rockiln_kernels.cli import EXIT_NOT_SELECTED, EXIT_OK, EXIT_USAGE, main
+from rockiln_kernels.pack.manifest import FILE_NAME, AbsentEntry, dump_manifest
+from rockiln_kernels.selection import Host, InstalledPack, NotSelectedError, explain, read_host, supported
+from rockiln_kernels.selection.call_text import parse_array, parse_call
+from rockiln_kernels.selection.records import SCHEMA, HardwareRecord, read_records, write_record
+from rockiln_kernels.selection.tuning import TABLE, find_preferred, read_tuning
+
+SHA = "a" * 64
+CALL = parse_call("rms_norm", ["x=bf16[4,4096]", "weight=bf16[4096]"], [], [])
+KEY = "rms_norm/bf16/row4096"
+
+
+@pytest.fixture(scope="module")
+def pack() -> InstalledPack:
+    return InstalledPack(folder=Path("pack"), manifest=plan_manifest("gfx942"), sha256=SHA)
+
+
+@pytest.fixture
+def record() -> HardwareRecord:
+    return HardwareRecord(schema=SCHEMA, arch="gfx942", pack_sha256=SHA, device="a card", passed=(KEY,))
+
+
+def test_without_a_hardware_record_the_framework_runs_it(pack: InstalledPack) -> None:
+    selection = explain(CALL, Host(arch="gfx942", pack=pack))
+    assert (selection.provider, selection.kernel) == ("framework", None)
+    assert selection.reason.startswith("emulated only")
+    assert "ROCKILN_EMULATED_OK=1" in selection.reason
+
+
+def test_one_variable_opts_in(pack: InstalledPack) -> None:
+    selection = explain(CALL, Host(arch="gfx942", pack=pack, emulated_ok=True))
+    assert (selection.provider, selection.kernel) == ("pack", KEY)
+    assert selection.reason.startswith("emulated only, taken on request")
+    assert isinstance(selection.bound, Bound)
+
+
+def test_a_variant_that_was_right_on_hardware_is_the_default(pack: InstalledPack, record: HardwareRecord) -> None:
+    selection = explain(CALL, Host(arch="gfx942", pack=pack, record=record))
+    assert selection.kernel == KEY
+    assert selection.reason.startswith("right on hardware")
+    reasons = {item.candidate: item.reason for item in selection.rejected}
+    assert reasons["rms_norm/bf16/row1024"] == "rows are longer than 1024"
+    assert "the hardware record does not cover it" in reasons["rms_norm/bf16/loop"]
+
+
+def test_a_variant_that_was_wrong_on_hardware_is_never_taken(pack: InstalledPack, record: HardwareRecord) -> None:
+    wrong = replace(record, passed=(), failed={KEY: "y differs"})
+    selection = explain(CALL, Host(arch="gfx942", pack=pack, record=wrong, emulated_ok=True))
+    assert selection.kernel != KEY
+    reasons = {item.candidate: item.reason for item in selection.rejected}
+    assert reasons[KEY] == "wrong on hardware: y differs"
+
+
+def test_strict_mode_raises_with_the_reasons(pack: InstalledPack) -> None:
+    host = Host(arch="gfx942", pack=pack)
+    for asked, strict in ((host, True), (replace(host, is_strict=True), None)):
+        with pytest.raises(NotSelectedError, match=r"would go to framework.*emulated only") as caught:
+            explain(CALL, asked, strict=strict)
+        assert caught.value.selection.provider == "framework"
+
+
+def test_a_call_that_the_op_refuses_has_the_ops_reason(pack: InstalledPack) -> None:
+    call = parse_call("rms_norm", ["x=bf16[4,4096]", "weight=bf16[4095]"], [], [])
+    assert explain(call, Host(arch="gfx942", pack=pack)).reason == "rms_norm: weight has N = 4095, expected 4096"
+
+
+def test_an_unknown_op_and_a_missing_or_foreign_pack_have_reasons(pack: InstalledPack) -> None:
+    assert "there is no op called 'nothing'" in explain(replace(CALL, op="nothing"), Host(arch="gfx942")).reason
+    assert "pip install rockiln-kernels-gfx942" in explain(CALL, Host(arch="gfx942")).reason
+    assert "the pack is for gfx942, the device is gfx90a" in explain(CALL, Host(arch="gfx90a", pack=pack)).reason
+
+
+def test_an_absent_variant_is_named_with_the_lints_reason(pack: InstalledPack) -> None:
+    manifest = replace(pack.manifest, variants=(), absent=(AbsentEntry(key=KEY, reason="spills 3 registers"),))
+    selection = explain(CALL, Host(arch="gfx942", pack=replace(pack, manifest=manifest)))
+    assert selection.rejected[0].candidate == KEY
+    assert selection.rejected[0].reason == "absent: spills 3 registers"
+
+
+def test_aiter_runs_what_the_pack_does_not_if_it_is_opted_in(pack: InstalledPack) -> None:
+    host = Host(arch="gfx942", pack=pack, aiter_ops=frozenset({"rms_norm"}))
+    assert explain(CALL, host).provider == "aiter"
+
+
+def test_supported_asks_for_ability_and_not_for_proof(pack: InstalledPack) -> None:
+    assert supported(CALL, Host(arch="gfx942", pack=pack))
+    assert not supported(CALL, Host(arch="gfx942"))
+
+
+def test_a_record_is_read_back_and_belongs_to_one_pack(
+    pack: InstalledPack, record: HardwareRecord, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    (folder / FILE_NAME).write_text(dump_manifest(pack.manifest), encoding="utf-8")
+    environ = {"ROCKILN_RECORDS": str(tmp_path / "records"), "ROCKILN_STRICT": "1"}
+    host = read_host("gfx942", environ, folder)
+    assert host.pack
+    assert (host.record, host.is_strict, host.emulated_ok) == (None, True, False)
+    own = replace(record, pack_sha256=host.pack.sha256)
+    write_record(own, tmp_path / "records")
+    write_record(record, tmp_path / "records")
+    assert read_host("gfx942", environ, folder).record == own
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    (tmp_path / "gfx942-a.json").write_text('{"schema": 2}', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"gfx942-a\.json: not a hardware record of schema 1"):
+        read_records([tmp_path])
+
+
+def test_the_tuning_table_takes_precedence_over_ranks(pack: InstalledPack, tmp_path: Path) -> None:
+    assert read_tuning(TABLE) is read_tuning(TABLE)
+    path = tmp_path / "tuning.toml"
+    row = '[[best]]\nop = "o"\narch = "gfx942"\ncell = "bf16"\nvariant = "wide"\ndims = { M = 1, N = 8 }\n'
+    path.write_text(f"version = 1\n{row}", encoding="utf-8")
+    assert find_preferred("o", "gfx942", "bf16", {"M": 1, "N": 8, "K": 3}, path) == "wide"
+    assert not find_preferred("o", "gfx942", "bf16", {"M": 2, "N": 8}, path)
+    (tmp_path / "other.toml").write_text("version = 2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="version 2, not 1"):
+        read_tuning(tmp_path / "other.toml")
+    assert pack.manifest.variants
+
+
+def test_arrays_are_read_from_words() -> None:
+    name, value = parse_array("x=bf16[4,8]:16,1@2")
+    assert (name, value.shape, value.strides, value.dtype, value.alignment) == ("x", (4, 8), (16, 1), "bf16", 2)
+    for text in ("x", "x=bf17[4]", "x=bf16[4]:1,2", "x=bf16[4"):
+        with pytest.raises(ValueError, match="x"):
+            parse_array(text)
+
+
+@pytest.fixture
+def folder(pack: InstalledPack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ROCKILN_RECORDS", str(tmp_path / "none"))
+    (tmp_path / FILE_NAME).write_text(dump_manifest(pack.manifest), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_command_explains(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explain", "rms_norm", "--arch", "gfx942", "--array", "x=bf16[4,4096]", "--array", "weight=bf16[4096]"]
+    words += ["--scalar", "eps=1e-5", "--pack", str(folder)]
+    assert main(words) == EXIT_OK
+    assert capsys.readouterr().out.startswith("rms_norm on gfx942: framework\n  emulated only")
+    assert main([*words, "--strict"]) == EXIT_NOT_SELECTED
+    capsys.readouterr()
+    assert main([*words, "--emulated-ok", "--strict", "--json"]) == EXIT_OK
+    assert json.loads(capsys.readouterr().out)["kernel"] == KEY
+    assert main(["explain", "nothing", "--arch", "gfx942"]) == EXIT_USAGE
+    assert main([*words, "--array", "x=what"]) == EXIT_USAGE
+
+
+def test_every_flag_and_variable_is_documented() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    if not docs.is_dir():
+        pytest.skip("no docs beside this distribution")
+    text = (docs / "selection.md").read_text(encoding="utf-8") + (docs / "launcher.md").read_text(encoding="utf-8")
+    source = (Path(__file__).parents[1] / "src" / "rockiln_kernels" / "cli.py").read_text(encoding="utf-8")
+    flags = [word for word in source.split('"') if word.startswith("--")]
+    packs = (docs / "packs.md").read_text(encoding="utf-8")
+    assert not [flag for flag in flags if flag != "--version" and f"`{flag}" not in text + packs]
+
+
+PROBE = """
+import sys, time
+import dataclasses, ast, json, re, hashlib, importlib.resources, tomllib  # what any framework has imported
+before, start = set(sys.modules), time.process_time()
+import rockiln_kernels.selection
+imported = (time.process_time() - start) * 1e3
+from rockiln_kernels.selection import Host, explain
+print(imported, *sorted(set(sys.modules) - before))
+"""
+
+
+def test_import_is_cheap_and_brings_nothing_heavy() -> None:
+    best, modules = 1e9, set()
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+        words = done.stdout.split()
+        best, modules = min(best, float(words[0])), set(words[1:])
+    assert best < 30.0
+    tops = {name.partition(".")[0] for name in modules}
+    assert not tops & {"numpy", "triton", "torch", "pandas", "subprocess", "ctypes", "multiprocessing", "ml_dtypes"}
+    assert "rockiln_kernels.launcher" not in modules
