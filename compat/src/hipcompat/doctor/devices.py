@@ -86,23 +86,30 @@ def find_driver_faults(host: Host, pci: Sequence[PciGpu] | None) -> Iterator[Fin
                       advice=("a kernel with CONFIG_HSA_AMD=y, or AMD's amdgpu-dkms",))  # fmt: skip
 
 
-def find_device_faults(host: Host, container: str) -> Iterator[Finding]:
-    """The preflight's four findings about /dev/kfd and /dev/dri, in its words."""
+def find_device_faults(host: Host, container: str, *, is_quick: bool = False) -> Iterator[Finding]:
+    """The preflight's four findings about /dev/kfd and /dev/dri, in its words.
+
+    Unless quick, a node that its mode allows is left to find_access_faults(): no group helps there.
+    """
     if not host.exists(KFD):
         place = "in this container (ROCKILN_PREFLIGHT=off silences this)" if container else "on this machine"
         flags = "docker run --device /dev/kfd --device /dev/dri, or --device amd.com/gpu=all where CDI is set up"
         yield Finding(rule="no-kfd", severity="error", message=f"no GPU: {KFD} is not {place}",
                       advice=(flags,) if container else ("the amdgpu driver makes it",))  # fmt: skip
         return
-    if not host.may_use(KFD):
+    if _is_refused(host, KFD, is_quick=is_quick):
         yield _describe_refused(host, KFD, "kfd-refused")
     renders = [f"{DRI}/{name}" for name in host.list(DRI) if name.startswith("renderD")]
-    refused = [path for path in renders if not host.may_use(path)]
+    refused = [path for path in renders if _is_refused(host, path, is_quick=is_quick)]
     if not renders:
         message = f"no GPU: {KFD} is there, but no {DRI}/renderD*: docker run --device {DRI}"
         yield Finding(rule="no-render-node", severity="error", message=message)
     elif refused:
         yield _describe_refused(host, refused[-1], "render-refused")
+
+
+def _is_refused(host: Host, path: str, *, is_quick: bool) -> bool:
+    return not host.may_use(path) and (is_quick or not host.is_allowed_by_mode(path))
 
 
 def _describe_refused(host: Host, path: str, rule: str) -> Finding:
@@ -118,7 +125,7 @@ def find_access_faults(host: Host, gpus: Sequence[Gpu]) -> Iterator[Finding]:
     """What only opening shows, and GPUs of the topology that have no device here."""
     devices = list_devices(host)
     for path in (KFD, *devices.render_paths):
-        fault = host.try_open(path) if host.exists(path) and host.may_use(path) else ""
+        fault = host.try_open(path) if host.exists(path) and host.is_allowed_by_mode(path) else ""
         if fault:
             yield Finding(rule="device-denied", severity="error",
                           message=f"{path} may be used by its mode, and opening it says {fault}",

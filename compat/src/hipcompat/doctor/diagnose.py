@@ -78,7 +78,7 @@ def _find_all(host: Host, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
 def look_quickly(host: Host) -> tuple[Finding, ...]:
     """What the images' entrypoint looks at, in its order and its words: devices, variables, shared memory."""
     return (
-        *find_device_faults(host, container="any"),
+        *find_device_faults(host, container="any", is_quick=True),
         *find_library_path(host),
         *find_clash(host.environ),
         *find_shm_faults(host),

@@ -85,9 +85,13 @@ class Host:
         return Node(mode=status.st_mode & 0o7777, uid=status.st_uid, gid=status.st_gid)
 
     def may_use(self, path: str) -> bool:
-        """Read and write by this uid. The kernel is asked on a live host, as there may be access lists."""
+        """Read and write by this uid. The kernel is asked on a live host: there are access lists, and device rules."""
         if self.is_live and path not in self.recorded:
             return os.access(path, os.R_OK | os.W_OK)
+        return self.is_allowed_by_mode(path)
+
+    def is_allowed_by_mode(self, path: str) -> bool:
+        """What owner, group and mode alone say."""
         node = self.describe_node(path)
         if self.uid == 0:
             return True
