@@ -125,7 +125,7 @@ _ADVICE = {
 def _find_jax_faults(dists: Sequence[Distribution]) -> Iterator[Finding]:
     family = [one for one in dists if one.name in {"jax", "jaxlib"} or _JAX_ROCM.match(one.name)]
     versions = {one.version.partition("+")[0].partition(".post")[0] for one in family}
-    if len(versions) > 1 and any(_JAX_ROCM.match(one.name) for one in family):
+    if len(versions) > 1:
         message = ", ".join(f"{one.name} {one.version}" for one in family)
         yield Finding(rule="jax-versions-differ", severity="error", message=f"versions differ: {message}",
                       advice=("all of them must be of one version",))  # fmt: skip
