@@ -23,7 +23,7 @@ LIBRARY = "librockiln.so"
 
 
 class LauncherHook(BuildHookInterface[Any]):
-    """Compiles the launcher: beside the sources for an editable install, else into the wheel alone."""
+    """Compiles the launcher: into build/ for an editable install, where launcher.py finds it, else into the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the library to the wheel, and set the tag."""
@@ -31,7 +31,8 @@ class LauncherHook(BuildHookInterface[Any]):
         self._temporary = Path(tempfile.mkdtemp(prefix="rockiln-launcher-"))
         library = compile_launcher(root / "launcher", self._temporary / LIBRARY)
         if version == "editable":
-            placed = root / "src" / "rockiln_kernels" / LIBRARY
+            placed = root / "build" / LIBRARY  # not among the sources, whose hash is an image's business
+            placed.parent.mkdir(exist_ok=True)
             temporary = placed.with_suffix(".new")
             shutil.copyfile(library, temporary)
             temporary.replace(placed)

@@ -14,6 +14,7 @@ import pytest
 
 from fake_hip.libraries import FAKE, LAUNCHER, ROOT, build_launcher, compile_cpp, load_hook
 from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.launcher import ABI_VERSION, find_library, open_library
 from rockiln_kernels.pack.build import build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.index import KINDS
@@ -115,4 +116,9 @@ def test_the_wheels_tag_is_what_auditwheel_says(wheels: list[Path]) -> None:
 
 def test_an_editable_install_has_the_library() -> None:
     assert distribution("rockiln-kernels")
-    assert (ROOT / "src" / "rockiln_kernels" / "librockiln.so").is_file()
+    assert open_library(find_library()).rockiln_abi_version() == ABI_VERSION
+
+
+def test_building_leaves_the_sources_as_they_are(wheels: list[Path]) -> None:
+    assert wheels
+    assert not list((ROOT / "src").rglob("*.so"))  # the hash of a plugin's tree is part of an image's lock

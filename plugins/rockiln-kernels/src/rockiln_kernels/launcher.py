@@ -17,7 +17,7 @@ from typing import Any, Literal
 from rockiln_kernels.bind import BoundLaunch
 
 ABI_VERSION = 1
-LIBRARY = Path(__file__).with_name("librockiln.so")
+NAME = "librockiln.so"
 _KINDS = {"pointer": 1, "i32": 2, "i64": 3, "f32": 4}
 
 
@@ -87,7 +87,14 @@ class Device:
     grid_limit: tuple[int, int, int]
 
 
-def open_library(path: Path = LIBRARY) -> ctypes.CDLL:
+def find_library() -> Path:
+    """Beside this module, as in the wheel; else in build/ of the checkout that an editable install points to."""
+    installed = Path(__file__).with_name(NAME)
+    built = Path(__file__).parents[2] / "build" / NAME
+    return built if built.is_file() and not installed.is_file() else installed
+
+
+def open_library(path: Path) -> ctypes.CDLL:
     """librockiln, its functions declared. Raises LaunchError if it is not there or has another ABI."""
     try:
         library = ctypes.CDLL(str(path))
@@ -113,8 +120,8 @@ def open_library(path: Path = LIBRARY) -> ctypes.CDLL:
 class Launcher:
     """An opened GPU runtime. Closed with the last object that uses it."""
 
-    def __init__(self, backend: Literal["hip", "cuda"] = "hip", driver: str | None = None, library: Path = LIBRARY):
-        self.library = open_library(library)
+    def __init__(self, backend: Literal["hip", "cuda"] = "hip", driver: str | None = None, library: Path | None = None):
+        self.library = open_library(library or find_library())
         self.handle = c_void_p()
         self.check(self.library.rockiln_open_runtime(int(backend == "cuda"), _encode(driver), byref(self.handle)))
         weakref.finalize(self, self.library.rockiln_close_runtime, self.handle)
