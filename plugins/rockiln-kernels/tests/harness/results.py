@@ -52,6 +52,23 @@ def _shared_references() -> Iterable[str]:
     return sorted(names - set(read_origins().values()) - {"__init__"})
 
 
+@lru_cache(maxsize=1)
+def hash_emulator() -> str:
+    """sha256 of gfxemu's sources: what a run means changes with them, and its version does not."""
+    import gfxemu
+
+    return hash_tree(Path(gfxemu.__file__).parent)
+
+
+def hash_tree(folder: Path) -> str:
+    """sha256 of the files below a folder, by their names within it; what Python compiled does not count."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()
+
+
 def hash_case(case: Case) -> str:
     """sha256 of a case's arrays, scalars and rule."""
     plain = [case.name, sorted(case.scalars.items()), case.match, case.terms, case.is_misaligned]
@@ -64,13 +81,11 @@ def hash_case(case: Case) -> str:
 
 def make_key(pack: Pack, variant: VariantEntry, case: Case) -> str:
     """What the outcome of one variant on one case depends on."""
-    import gfxemu
-
     kernels = [pack.manifest.kernels[launch.kernel] for launch in variant.launches]
     code = [hash_code(pack.code[kernel.file], pack.manifest.arch) for kernel in kernels]
     pairs = zip(variant.launches, kernels, strict=True)
     layout = [(launch.grid, kernel.args, kernel.threads, kernel.shared_bytes) for launch, kernel in pairs]
-    parts = [gfxemu.__version__, code, repr(layout), repr(variant.requires), repr(variant.workspaces)]
+    parts = [hash_emulator(), code, repr(layout), repr(variant.requires), repr(variant.workspaces)]
     parts += [hash_case(case), hash_rules(variant.op), variant.op, variant.cell]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
