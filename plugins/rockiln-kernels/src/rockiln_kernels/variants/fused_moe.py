@@ -103,9 +103,9 @@ def _make_down(cell: str, tile: Tile, is_aligned: bool) -> Kernel:  # one of two
 
 
 def make_kernel(function: str, args: tuple[Argument, ...], tile: Tile) -> Kernel:
-    """A grouped product of ops/moe_gemm.py."""
+    """A grouped product of ops/fused_moe.py."""
     return Kernel(
-        source="moe_gemm",
+        source="fused_moe",
         function=function,
         args=args,
         constants=tuple(tile.sizes.items()),
@@ -119,7 +119,7 @@ def make_kernel(function: str, args: tuple[Argument, ...], tile: Tile) -> Kernel
 def make_sum(cell: str) -> Launch:
     """A token's experts, added up."""
     kernel = Kernel(
-        source="moe_gemm",
+        source="fused_moe",
         function="moe_sum",
         args=(
             pointer("parts", "f32"),

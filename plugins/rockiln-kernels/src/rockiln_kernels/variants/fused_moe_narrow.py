@@ -24,7 +24,7 @@ def make_variants(arch: Arch) -> tuple[Variant, ...]:
 
 
 def _describe_weights(spec: OpSpec, cell: str, arch: Arch) -> tuple[str, str, str]:
-    """(dtype of pointers to weights, of pointers to scales, FORMAT as ops/moe_narrow_gemm.py takes it)."""
+    """(dtype of pointers to weights, of pointers to scales, FORMAT as ops/fused_moe_narrow.py takes it)."""
     dtypes = spec.cell_dtypes(cell)
     if "Q" not in dtypes:
         return "u8", "u8", "e2m1"
@@ -57,7 +57,7 @@ def _make_cell(spec: OpSpec, cell: str, arch: Arch) -> Iterator[Variant]:
 
 def _make_kernel(function: str, args: tuple[Argument, ...], form: str, tile: Tile) -> Kernel:
     return Kernel(
-        source="moe_narrow_gemm",
+        source="fused_moe_narrow",
         function=function,
         args=args,
         constants=(("FORMAT", form), *tile.sizes.items()),

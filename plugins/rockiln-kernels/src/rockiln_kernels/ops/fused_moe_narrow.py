@@ -1,4 +1,4 @@
-"""Grouped products of ops/moe_gemm.py with narrow weights: MXFP4 or fp8, widened to the tokens' type in registers.
+"""Grouped products of ops/fused_moe.py with narrow weights: MXFP4 or fp8, widened to the tokens' type in registers.
 
 FORMAT "e2m1" is MXFP4 with e8m0 scales [experts, rows, K / 32]. Else weights are fp8 with f32 scales of blocks of
 128 x 128, [experts, rows / 128, K / 128]; "e4m3" are plain bytes, "" have a type that the arch converts itself.
@@ -7,7 +7,7 @@ FORMAT "e2m1" is MXFP4 with e8m0 scales [experts, rows, K / 32]. Else weights ar
 import triton
 import triton.language as tl
 
-from rockiln_kernels.ops.moe_gemm import gate_pair, point_expert, point_tokens, store_slots
+from rockiln_kernels.ops.fused_moe import gate_pair, point_expert, point_tokens, store_slots
 from rockiln_kernels.ops.tile import load_bias, load_columns
 from rockiln_kernels.ops.widen import decode_e2m1, scale_blocks, widen
 
