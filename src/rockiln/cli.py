@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import rockiln
-from rockiln.console import Console
+from rockiln.console import Console, printable_lines
 from rockiln.errors import DiskError, RockilnError, UsageError
 from rockiln.folders import Folders
 from rockiln.invocation import Invocation
@@ -79,7 +79,7 @@ def _answer(args: argparse.Namespace) -> int:
     project_path = _find_project(args.project, is_needed=verb.needs_project)
     answer = verb.answer(args, _make_invocation(args, project_path, os.environ))
     as_json = getattr(args, "json", False)
-    print(dump(answer.value).rstrip("\n") if as_json else answer.text, flush=True)
+    print(dump(answer.value).rstrip("\n") if as_json else printable_lines(answer.text), flush=True)
     return _report(answer.fault) if answer.fault else 0
 
 
@@ -90,9 +90,9 @@ def _speak_utf8() -> None:
 
 
 def _report(error: RockilnError) -> int:
-    print(f"rockiln: error: {error.message}", file=sys.stderr)
+    print(printable_lines(f"rockiln: error: {error.message}"), file=sys.stderr)
     if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)
+        print(printable_lines(f"hint: {error.hint}"), file=sys.stderr)
     return error.exit_code
 
 

@@ -1,7 +1,11 @@
-"""Progress and narration → stderr. Results never pass here; nothing prints escape codes into a pipe."""
+"""Progress and narration → stderr. Results never pass here; nothing prints escape codes into a pipe.
+
+Names of files are anybody's text: `printable` is what stands between them and a terminal.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +16,25 @@ Unit = Literal["files", "bytes", "checks"]
 
 QUIET_S = 2.0
 """Whatever takes longer shows progress; whatever is shorter stays silent in a pipe."""
+
+
+def printable(text: str) -> str:
+    """`text` for one line or cell: what a terminal would obey or not show is written as JSON escapes it.
+
+    That is every character that is not printable (Unicode: control, format, separators but the blank, private,
+    unassigned) and the bytes of a name that are not UTF-8: `\\u001b`, `\\n`, `\\udcff`. Inside JSON text it stays the
+    same value.
+    """
+    return text if text.isprintable() else "".join(map(_escape, text))
+
+
+def printable_lines(text: str) -> str:
+    """The same for a whole text: its own line ends and tabs stay."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
+
+
+def _escape(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 class Progress(Protocol):
@@ -31,7 +54,7 @@ class Console:
     def say(self, text: str) -> None:
         """One line of narration."""
         if self._stream is not None:
-            print(text, file=self._stream, flush=True)
+            print(printable_lines(text), file=self._stream, flush=True)
 
     def warn(self, text: str) -> None:
         """One line that a person should not miss."""

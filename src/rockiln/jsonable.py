@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from rockiln.console import printable_lines
 from rockiln.disk import write_whole
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -36,10 +37,14 @@ def to_json(value: object) -> Json:
 
 
 def dump(value: object) -> str:
-    """`value` as indented JSON text, ending in a newline."""
-    return json.dumps(to_json(value), indent=2, ensure_ascii=False) + "\n"
+    """`value` as indented JSON text, ending in a newline; always UTF-8.
+
+    What is not printable is escaped. A byte of a file's name that is not UTF-8 becomes `\\udc80` to `\\udcff`: what
+    Python reads back is the name as os.fsdecode has it.
+    """
+    return printable_lines(json.dumps(to_json(value), indent=2, ensure_ascii=False)) + "\n"
 
 
 def write_value(value: object, path: Path) -> None:
-    """Write `value` to `path`, whole or not at all. Bytes of a name that are not UTF-8 become JSON's own escapes."""
-    write_whole(path, dump(value).encode(errors="backslashreplace"))
+    """Write `value` to `path`, whole or not at all."""
+    write_whole(path, dump(value).encode())

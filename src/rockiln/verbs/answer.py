@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rockiln.amounts import format_bytes
+from rockiln.console import printable
 from rockiln.errors import RockilnError
 
 __all__ = ["Answer", "format_bytes", "tabulate"]
@@ -20,7 +21,8 @@ class Answer:
 
 
 def tabulate(rows: list[tuple[str, ...]]) -> str:
-    """Rows of text as left-aligned columns, two spaces apart, no trailing blanks."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    """Rows of text as left-aligned columns, two spaces apart, no trailing blanks, each cell printable."""
+    cells = [tuple(map(printable, row)) for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
     return "\n".join(line.rstrip() for line in lines)
