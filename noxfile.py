@@ -108,9 +108,14 @@ def plugins(session: nox.Session, framework: str, version: str) -> None:
 
 @nox.session
 def compat(session: nox.Session) -> None:
-    """hipcompat: types and its own tests."""
+    """hipcompat: types and its own tests; the golden extensions where Debian's ROCm headers are to be had."""
     groups = nox.project.dependency_groups(nox.project.load_toml(ROOT / "compat" / "pyproject.toml"), "test", "lint")
-    session.install("--quiet", "-e", "./compat", *groups)
+    session.install("--quiet", "-e", "./compat", "-e", "./tests/gfxemu", *groups)
+    headers = ROOT / "build" / "rocm-headers"
+    if not headers.exists():
+        session.run("python", "compat/fetch_rocm.py", str(headers), success_codes=[0, 1])
+    if headers.exists():
+        session.env["HIPCOMPAT_ROCM"] = str(headers / "usr")
     session.chdir("compat")
     session.run("mypy")
     session.run("ruff", "check", ".")

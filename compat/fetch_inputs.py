@@ -22,6 +22,11 @@ def fetch_wheel(item: Input, folder_path: Path) -> None:
 
 
 def fetch_debs(items: list[Input], folder_path: Path) -> None:
+    """apt-get download, exactly these versions."""
+    download_debs([f"{item.package}={item.version}" for item in items], folder_path)
+
+
+def download_debs(wanted: list[str], folder_path: Path) -> None:
     """apt-get download from the archive that the machine uses, with sid and experimental added for this call only."""
     private_path = folder_path / "apt"
     for name in ("lists/partial", "cache/archives/partial"):
@@ -40,7 +45,6 @@ def fetch_debs(items: list[Input], folder_path: Path) -> None:
     for key, value in options.items():
         apt += ["-o", f"{key}={value if value.startswith('/') else (private_path / value).absolute()}"]
     subprocess.run([*apt, "update"], check=True)
-    wanted = [f"{item.package}={item.version}" for item in items]
     subprocess.run([*apt, "download", *wanted], cwd=folder_path, check=True)
 
 

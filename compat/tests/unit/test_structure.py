@@ -21,7 +21,7 @@ FLOORS = (
     ("facts", "flags"),
     ("scan",),
     ("translate",),
-    ("check",),
+    ("check", "torch_extension"),
     ("doctor",),
     ("runtime",),
     ("verbs",),

@@ -7,11 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-PROVIDED: Mapping[str, str] = {
-    "CUBLAS_STATUS_LICENSE_ERROR": "hipcompat/status.h",
-    "CUFFT_MISSING_DEPENDENCY": "hipcompat/status.h",
-    "CUFFT_NVJITLINK_FAILURE": "hipcompat/status.h",
-    "CUFFT_NVRTC_FAILURE": "hipcompat/status.h",
-    "CUFFT_NVSHMEM_FAILURE": "hipcompat/status.h",
+_BY_HEADER = {
+    "hipcompat/blas.h": "CUBLAS_STATUS_LICENSE_ERROR",
+    "hipcompat/fft.h": (
+        "CUFFT_MISSING_DEPENDENCY CUFFT_NVJITLINK_FAILURE CUFFT_NVRTC_FAILURE CUFFT_NVSHMEM_FAILURE "
+        "cufftCallbackLoadC cufftCallbackLoadD cufftCallbackLoadR cufftCallbackLoadZ cufftCallbackStoreC "
+        "cufftCallbackStoreD cufftCallbackStoreR cufftCallbackStoreZ"
+    ),
+    "hipcompat/group_algorithms.h": (
+        "cooperative_groups/reduce.h cooperative_groups/scan.h cooperative_groups::bit_and "
+        "cooperative_groups::bit_or cooperative_groups::bit_xor cooperative_groups::exclusive_scan "
+        "cooperative_groups::greater cooperative_groups::inclusive_scan cooperative_groups::less "
+        "cooperative_groups::plus cooperative_groups::reduce"
+    ),
+    "hipcompat/host_math.h": "llmax llmin ullmax ullmin umax umin",
+    "hipcompat/overloads.h": (
+        "CUDART_CB __grid_constant__ atomicDec_system atomicInc_system cudaCtxResetPersistingL2Cache "
+        "cudaGraphicsMapFlagsNone cudaGraphicsMapFlagsReadOnly cudaGraphicsMapFlagsWriteDiscard "
+        "cudaGraphicsResourceSetMapFlags cudaLimitPersistingL2CacheSize make_cudaExtent make_cudaPitchedPtr "
+        "make_cudaPos"
+    ),
+    "hipcompat/standard.h": (
+        "cuda/std/array cuda/std/climits cuda/std/cstddef cuda/std/cstdint cuda/std/functional "
+        "cuda/std/initializer_list cuda/std/limits cuda/std/tuple cuda/std/type_traits cuda/std/utility"
+    ),
 }
+
+PROVIDED: Mapping[str, str] = {name: header for header, names in _BY_HEADER.items() for name in names.split()}
 """A name of CUDA, or a header as it is included → the header of hipcompat that holds it."""

@@ -5,7 +5,7 @@
 #include <hipblas/hipblas.h>
 #include <hipcompat/names/complex.h>
 #include <hipcompat/names/blas.h>
-#include <hipcompat/status.h>
+#include <hipcompat/blas.h>
 
 #ifndef CUBLAS_API_H_
 #define CUBLAS_API_H_

@@ -5,7 +5,7 @@
 #include <hipfft/hipfftXt.h>
 #include <hipcompat/names/complex.h>
 #include <hipcompat/names/fft.h>
-#include <hipcompat/status.h>
+#include <hipcompat/fft.h>
 
 #ifndef _CUFFT_H_
 #define _CUFFT_H_

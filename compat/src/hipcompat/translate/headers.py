@@ -41,9 +41,8 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Include guards of NVIDIA's headers by which code asks whether they are there."""
 _OWN = {
-    "cufft.h": "hipcompat/status.h", "cufftXt.h": "hipcompat/status.h", "cublas_v2.h": "hipcompat/status.h",
-    "cublas.h": "hipcompat/status.h", "cublas_api.h": "hipcompat/status.h",
-    "cuda_bf16.h": "hipcompat/bf16.h",
+    "cufft.h": "hipcompat/fft.h", "cufftXt.h": "hipcompat/fft.h", "cublas_v2.h": "hipcompat/blas.h",
+    "cublas.h": "hipcompat/blas.h", "cublas_api.h": "hipcompat/blas.h", "cuda_bf16.h": "hipcompat/bf16.h",
 }  # fmt: skip
 
 

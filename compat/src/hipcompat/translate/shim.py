@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 SHIM_PATH = Path(__file__).parents[1] / "include"
+CMAKE_PATH = Path(__file__).parents[1] / "cmake" / "hipcompat.cmake"
+"""CMake's toolchain file."""
 
 
 def shim_arguments(folder_path: Path = SHIM_PATH) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def test_every_header_that_hip_has_under_another_name_is_there() -> None:
 def test_what_is_provided_lies_where_it_is_said_to_lie() -> None:
     for name, header in provided.PROVIDED.items():
         text = (SHIM_PATH / header).read_text(encoding="utf-8")
-        assert (SHIM_PATH / name).is_file() or re.search(rf"\b{name}\b", text), name
+        assert (SHIM_PATH / name).is_file() or re.search(rf"\b{name.rpartition(':')[2]}\b", text), name
 
 
 def test_generated_headers_that_are_no_longer_made_go_away(tmp_path: Path) -> None:

@@ -120,9 +120,10 @@ def test_a_byte_order_mark_stays() -> None:
 
 WORDS = st.sampled_from((
     "cudaMalloc", "cub", "::", "BlockScan", "__shfl_sync", "(", ")", ",", "0xffffffff", "v", "\n", "#if 0\n",
-    "#endif\n", '"', "'", "/*", "*/", "//", "\\\n", "R\"(", ")\"", "<<<", ">>>", "__ballot_sync", "-1", " ", "#include <cuda.h>\n",
-    "#define M ", "__global__ void k() ", "{", "}", ";", "namespace ", "=", "warpSize", "__syncwarp",
-    "cudaGraphicsResource", "__any_sync", "static_cast<int>", "hipcub", "using ", "\xb5", "__activemask()", "#include \"cuda_runtime.h\"\n",
+    "#endif\n", '"', "'", "/*", "*/", "//", "\\\n", 'R"(', ')"', "<<<", ">>>", "__ballot_sync", "-1", " ",
+    "#include <cuda.h>\n", "#define M ", "__global__ void k() ", "{", "}", ";", "namespace ", "=", "warpSize",
+    "__syncwarp", "cudaGraphicsResource", "__any_sync", "static_cast<int>", "hipcub", "using ", "\xb5",
+    "__activemask()", '#include "cuda_runtime.h"\n',
 ))  # fmt: skip
 
 

@@ -8,6 +8,29 @@
 #undef cudaGraphicsResource
 #define cudaGraphicsResource _hipGraphicsResource
 
+#define make_cudaExtent make_hipExtent
+#define make_cudaPos make_hipPos
+#define make_cudaPitchedPtr make_hipPitchedPtr
+
+// One set of flags in HIP, with CUDA's values of both: samples register with the flags for mapping.
+#define cudaGraphicsMapFlagsNone hipGraphicsRegisterFlagsNone
+#define cudaGraphicsMapFlagsReadOnly hipGraphicsRegisterFlagsReadOnly
+#define cudaGraphicsMapFlagsWriteDiscard hipGraphicsRegisterFlagsWriteDiscard
+
+// CUDA documents these flags as hints on how a mapped resource will be used; HIP takes none, so a known one changes nothing.
+inline hipError_t cudaGraphicsResourceSetMapFlags(hipGraphicsResource_t resource, unsigned int flags) {
+    return resource && flags <= hipGraphicsRegisterFlagsWriteDiscard ? hipSuccess : hipErrorInvalidValue;
+}
+
+// There is no part of the L2 cache to set aside: the limit is one that HIP refuses, and the reset says "not supported".
+#define cudaLimitPersistingL2CacheSize static_cast<hipLimit_t>(0x1f)
+inline hipError_t cudaCtxResetPersistingL2Cache() { return hipErrorNotSupported; }
+
+template <typename Function>
+inline hipError_t hipFuncSetCacheConfig(Function *function, hipFuncCache_t config) {
+    return hipFuncSetCacheConfig(reinterpret_cast<const void *>(function), config);
+}
+
 template <typename Function>
 inline hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, Function *function) {
     return hipFuncGetAttributes(attributes, reinterpret_cast<const void *>(function));

@@ -6,6 +6,8 @@
 #endif
 #define HIP_ENABLE_WARP_SYNC_BUILTINS 1  // HIP 6 hides the _sync functions without it
 
+#include <hipcompat/vectors.h>
+
 #include <hip/hip_runtime.h>
 #include <hip/hip_runtime_api.h>
 

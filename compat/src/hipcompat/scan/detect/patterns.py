@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hipcompat.facts import read_facts
+from hipcompat.facts import provided, read_facts
 from hipcompat.scan.detect.unit import Unit
 from hipcompat.scan.regions import is_inside
 from hipcompat.scan.rule import Hit, Hits
@@ -125,7 +125,7 @@ def _find_cub(text: str, renamed: Counter[str]) -> Hits:
 
 def _find_groups(text: str) -> Hits:
     for match in _GROUPS.finditer(text):
-        if match[1] in _GROUP_ALGORITHMS:
+        if match[1] in _GROUP_ALGORITHMS and f"cooperative_groups::{match[1]}" not in provided.PROVIDED:
             yield Hit(rule="cg-algorithm", start=match.start(), end=match.end(), detail=match[1])
         elif match[1] in _GROUP_FEATURES:
             yield Hit(rule="cg-feature", start=match.start(), end=match.end(), detail=match[1])

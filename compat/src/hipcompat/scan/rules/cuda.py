@@ -83,9 +83,9 @@ CUDA_RULES = (
         example="#ifdef __CUDACC__\n__host__ __device__\n#endif\ninline float sign(float x);",
     ),
     Rule(
-        id="cudacc-fallback", severity="error",
+        id="cudacc-fallback", severity="note",
         title="a function that HIP has is defined for every compiler but NVIDIA's: here it is defined twice",
-        advice="leave it out where __HIPCC__ is defined",
+        advice="translate's arguments allow it: -D__HIP_NO_HOST_MIN_MAX_IN_GLOBAL_NAMESPACE__; or leave it out for HIP",
         evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
         example="#ifndef __CUDACC__\ninline int max(int a, int b) { return a > b ? a : b; }\n#endif",
     ),

@@ -84,10 +84,10 @@ KERNEL_RULES = (
     ),
     Rule(
         id="cg-algorithm", severity="error", fixed_in=(7, 13),
-        title="cooperative groups' reduce, scan and memcpy_async are not in this HIP",
-        advice="reduce with shfl_down of the group; copy with plain loads",
+        title="cooperative groups' memcpy_async and updates are not in this HIP (hipcompat has reduce and scans)",
+        advice="copy with plain loads, and a barrier",
         evidence="https://github.com/ROCm/hip/issues/3625",
-        example="#include <cooperative_groups/reduce.h>",
+        example="#include <cooperative_groups/memcpy_async.h>",
     ),
     Rule(
         id="cg-feature", severity="error",

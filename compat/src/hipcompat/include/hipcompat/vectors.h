@@ -1,0 +1,14 @@
+// HIP's vector types have * and / as friend functions, CUDA's have none, and much code defines them for itself: the call is
+// then ambiguous. As friend templates HIP's step back behind a function of the file's own, and serve where there is none.
+#pragma once
+
+#ifdef __cplusplus
+#include <iosfwd>
+#include <type_traits>
+
+#include <hip/amd_detail/host_defines.h>
+
+#define friend template <typename = void> friend
+#include <hip/amd_detail/amd_hip_vector_types.h>
+#undef friend
+#endif

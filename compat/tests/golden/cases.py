@@ -1,0 +1,211 @@
+"""Each golden extension → its inputs, how it is launched, and the numbers it must give, by NumPy."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Pointers are inputs and outputs in the order of the kernel's arguments; `kernarg` packs them."""
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    """What they hold before the launch."""
+    expected: tuple[Array, ...]
+    grid: int = 1
+    block: int = 64
+    shared_bytes: int = 0
+    kernarg: Callable[[tuple[int, ...]], bytes] = lambda pointers: struct.pack(f"<{len(pointers)}Q", *pointers)
+    only_shim: bool = False
+    """Renaming leaves a finding: only hipcompat's headers have what it needs."""
+
+
+RNG = np.random.default_rng(7)
+F32 = RNG.integers(-8, 9, 256).astype(np.float32)
+I32 = RNG.integers(-50, 50, 256).astype(np.int32)
+U32 = RNG.integers(0, 2**32, 64, dtype=np.uint32)
+ZERO_I = np.zeros(256, np.int32)
+ZERO_F = np.zeros(256, np.float32)
+
+
+def _warps(x: Array) -> Array:
+    return x.reshape(-1, 32)
+
+
+def make_saxpy() -> Case:
+    """200 of 256 elements."""
+    y = np.ones(256, np.float32)
+    want = np.where(np.arange(256) < 200, 2.5 * F32 + y, y).astype(np.float32)
+
+    def pack(at: tuple[int, ...]) -> bytes:
+        return struct.pack("<f4xQQi", 2.5, *at, 200)
+
+    return Case(inputs=(F32,), outputs=(y,), expected=(want,), grid=4, kernarg=pack)
+
+
+def make_grid_stride() -> Case:
+    """Two blocks of 64 over 256."""
+    return Case(inputs=(I32,), outputs=(ZERO_I,), expected=(I32 * 3 + 1,), grid=2,
+                kernarg=lambda at: struct.pack("<QQi", *at, 256))  # fmt: skip
+
+
+def make_shuffle_sum() -> Case:
+    """Eight warps of 32 in two blocks."""
+    return Case(inputs=(F32,), outputs=(ZERO_F[:8],), expected=(_warps(F32).sum(1),), grid=2, block=128)
+
+
+def make_shuffle_rotate() -> Case:
+    """Three shuffles of 64 threads."""
+    x = I32[:64]
+    lane = np.arange(64)
+    shifted = np.where(lane % 32 >= 3, x[np.maximum(lane - 3, 0)], x)
+    want = (np.roll(_warps(x), -1, 1).ravel(), shifted, x[lane ^ 5])
+    return Case(inputs=(x,), outputs=(ZERO_I[:64],) * 3, expected=want)
+
+
+def make_ballot() -> Case:
+    """Votes and ranks of eight warps."""
+    wants = _warps(I32 > 0)
+    votes = (wants * (1 << np.arange(32, dtype=np.uint64))).sum(1).astype(np.uint32)
+    ranks = np.where(wants, np.cumsum(wants, 1) - 1, -1).ravel().astype(np.int32)
+    return Case(inputs=(I32,), outputs=(np.zeros(8, np.uint32), ZERO_I), expected=(votes, ranks), grid=2, block=128)
+
+
+def make_vote() -> Case:
+    """A warp of nobody, one of everybody, the rest mixed."""
+    x = I32.copy()
+    x[:32], x[32:64] = -1, 1
+    wants = _warps(x > 0)
+    want = tuple(np.repeat(votes, 32).astype(np.int32) for votes in (wants.any(1), wants.all(1)))
+    return Case(inputs=(x,), outputs=(ZERO_I, ZERO_I), expected=want, block=256)
+
+
+def make_divergent_mask() -> Case:
+    """The lower half of each warp swaps neighbours."""
+    x, lane = I32[:128], np.arange(128)
+    want = np.where(lane % 32 < 16, x[lane ^ 1] + 100, x)
+    return Case(inputs=(x,), outputs=(ZERO_I[:128],), expected=(want,), block=128)
+
+
+def make_block_scan() -> Case:
+    """Two blocks."""
+    want = np.cumsum(I32.reshape(2, 128), 1).ravel().astype(np.int32)
+    return Case(inputs=(I32,), outputs=(ZERO_I,), expected=(want,), grid=2, block=128)
+
+
+def make_dynamic_shared() -> Case:
+    """256 bytes by the launch."""
+    return Case(inputs=(F32[:64],), outputs=(ZERO_F[:64],), expected=(F32[:64][::-1],), shared_bytes=256,
+                kernarg=lambda at: struct.pack("<QQi", *at, 64))  # fmt: skip
+
+
+def make_atomics() -> Case:
+    """Total, largest, who was first, histogram."""
+    outputs = (np.zeros(1, np.int32), np.full(1, -1000, np.int32), np.full(1, -1, np.int32), np.zeros(8, np.int32))
+    bins = np.bincount(I32 & 7, minlength=8).astype(np.int32)
+    want = (I32.sum(keepdims=True), I32.max(keepdims=True), np.full(1, 7, np.int32), bins)
+    return Case(inputs=(I32,), outputs=outputs, expected=want, grid=4)
+
+
+def make_bits() -> Case:
+    """Six words a number."""
+    x = U32.copy()
+    x[0], x[1] = 0, 0x80000000
+
+    def describe(v: int) -> list[int]:
+        text = f"{v:032b}"
+        bytes_ = v.to_bytes(4, "little") + (0x01234567).to_bytes(4, "little")
+        permuted = int.from_bytes(bytes([bytes_[0], bytes_[1], bytes_[4], bytes_[5]]), "little")
+        counts = [text.count("1"), 32 - v.bit_length(), (v & -v).bit_length()]
+        return [*counts, int(text[::-1], 2), v * 0x10001 >> 32, permuted]
+
+    want = np.array([describe(int(v)) for v in x], np.uint32).ravel()
+    return Case(inputs=(x,), outputs=(np.zeros(384, np.uint32),), expected=(want,))
+
+
+def make_vectors() -> Case:
+    """Four floats a thread, a struct by value."""
+    x = F32.reshape(64, 4)
+    want = np.stack((x[:, 0] * 1.5, x[:, 1] + 1, x[:, 2] - x[:, 3], x[:, 3] ** 2), 1).astype(np.float32)
+    return Case(inputs=(x,), outputs=(np.zeros((64, 4), np.float32),), expected=(np.roll(want, 3, 0),),
+                kernarg=lambda at: struct.pack("<QQfi", *at, 1.5, 3))  # fmt: skip
+
+
+def make_constants() -> Case:
+    """Four taps, doubled."""
+    weights = np.array([0.5, 1.5, 2.5, 3.5], np.float32)
+    want = 2 * np.array([weights @ F32[i : i + 4] for i in range(64)], np.float32)
+    return Case(inputs=(F32[:67],), outputs=(ZERO_F[:64],), expected=(want,))
+
+
+def make_device_pass() -> Case:
+    """max and min of the device."""
+    x = I32[:64]
+    want = np.clip(np.maximum(x, -5), -3, 40) + np.minimum(x, 2)
+    return Case(inputs=(x,), outputs=(ZERO_I[:64],), expected=(want,), only_shim=True)
+
+
+def make_half_math() -> Case:
+    """Small numbers, exact in fp16."""
+    x, pairs = F32[:64].astype(np.float16), F32[:128].astype(np.float16)
+    y = (x * np.float16(2) + np.float16(0.5)).astype(np.float16)
+    sums = (pairs.reshape(64, 2) + x[:, None]).astype(np.float32).sum(1)
+    return Case(inputs=(x, pairs), outputs=(np.zeros(64, np.float16), ZERO_F[:64]), expected=(y, sums))
+
+
+def make_bf16_math() -> Case:
+    """Small integers, exact in bf16; kept as the upper half of an f32."""
+    x = F32[:64]
+
+    def narrow(v: Array) -> Array:
+        return (v.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+    outputs = (np.zeros(64, np.uint16), ZERO_F[:64])
+    return Case(inputs=(narrow(x),), outputs=outputs, expected=(narrow(x + 1), x * 3))
+
+
+def make_group_tile() -> Case:
+    """Tiles of 16."""
+    return Case(inputs=(I32[:128],), outputs=(ZERO_I[:8],), expected=(I32[:128].reshape(8, 16).sum(1),), block=128)
+
+
+def make_group_reduce() -> Case:
+    """Tiles of 32."""
+    x = I32[:64]
+    sums, largest = (np.repeat(values, 32) for values in (_warps(x).sum(1), _warps(x).max(1)))
+    want = (sums, largest, np.cumsum(_warps(x), 1).ravel())
+    return Case(inputs=(x,), outputs=(ZERO_I[:64],) * 3, expected=want, only_shim=True)
+
+
+def make_cub_block() -> Case:
+    """Two blocks of 128."""
+    return Case(inputs=(I32,), outputs=(ZERO_I[:2],), expected=(I32.reshape(2, 128).sum(1),), grid=2, block=128)
+
+
+def make_complex_product() -> Case:
+    """x * x + conj(x)."""
+    x = (F32[:64] + 1j * F32[64:128]).astype(np.complex64)
+    return Case(inputs=(x,), outputs=(np.zeros(64, np.complex64),), expected=((x * x + x.conj()).astype(np.complex64),))
+
+
+def make_warp_reduce() -> Case:
+    """Four values among 64 threads."""
+    x = (U32 % 4).astype(np.uint32)
+    warps = _warps(x)
+    equal = [sum(1 << lane for lane in range(32) if row[lane] == v) for row in warps for v in row]
+    sums, largest = (np.repeat(values, 32).astype(np.uint32) for values in (warps.sum(1), warps.max(1)))
+    zeros = np.zeros(64, np.uint32)
+    return Case(inputs=(x,), outputs=(zeros,) * 3, expected=(sums, largest, np.array(equal, np.uint32)))
+
+
+CASES: Mapping[str, Callable[[], Case]] = {
+    name.removeprefix("make_"): make for name, make in sorted(globals().items()) if name.startswith("make_")
+}

@@ -1,0 +1,85 @@
+"""Trees: where files go, what is written, and what the command says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipcompat.cli import main
+from hipcompat.errors import UsageError
+from hipcompat.scan import Target
+from hipcompat.translate.tree import translate_tree
+
+KERNEL = b'#include "part.cu"\n__global__ void k(int *p) { p[0] = 1; }\nvoid f() { cudaDeviceSynchronize(); }\n'
+PTX = b'__device__ int f() { int r; asm("mov.u32 %0, %%laneid;" : "=r"(r)); return r; }\n'
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "csrc"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "k.cu").write_bytes(KERNEL)
+    (folder / "part.cu").write_bytes(b"// nothing\n")
+    (folder / "sub" / "h.cuh").write_bytes(b"#include <cuda_fp16.h>\r\n")
+    (folder / "README.md").write_text("cudaMalloc\n")
+    return folder
+
+
+def test_a_tree_is_laid_out_elsewhere(source: Path, tmp_path: Path) -> None:
+    output_path = tmp_path / "out"
+    assert main(["translate", str(source), "-o", str(output_path)]) == 0
+    assert {path.relative_to(output_path).as_posix() for path in output_path.rglob("*") if path.is_file()} == {
+        "k.hip", "part.hip", "sub/h.cuh",
+    }  # fmt: skip
+    text = (output_path / "k.hip").read_text()
+    assert '#include "part.hip"' in text
+    assert "hipDeviceSynchronize" in text
+    assert (output_path / "sub" / "h.cuh").read_bytes() == b"#include <hip/hip_fp16.h>\r\n"
+    assert (source / "k.cu").read_bytes() == KERNEL
+
+
+def test_in_place_keeps_names_and_modes(source: Path) -> None:
+    (source / "k.cu").chmod(0o640)
+    assert main(["translate", str(source), "--in-place"]) == 0
+    assert b'#include "part.cu"' in (source / "k.cu").read_bytes()
+    assert (source / "k.cu").stat().st_mode & 0o777 == 0o640
+    assert main(["translate", str(source), "--check"]) == 0
+
+
+def test_check_writes_nothing_and_exits_3(source: Path) -> None:
+    assert main(["translate", str(source), "--check"]) == 3
+    assert (source / "k.cu").read_bytes() == KERNEL
+
+
+def test_without_a_place_the_diff_is_the_answer(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", str(source)]) == 0
+    out = capsys.readouterr().out
+    assert "\n+void f() { hipDeviceSynchronize(); }" in out
+    assert out.endswith("2 of 3 files change, at 3 places\n")
+
+
+@pytest.mark.parametrize("mode", ["rename", "shim"])
+def test_work_that_is_left_exits_3(mode: str, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (source / "ptx.cu").write_bytes(PTX)
+    assert main(["translate", str(source), "--mode", mode]) == 3
+    assert "error inline-ptx" in capsys.readouterr().out
+
+
+def test_shim_mode_prints_arguments_and_copies_headers(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["translate", str(source), "--mode", "shim", "-o", str(tmp_path / "include")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"-I{tmp_path / 'include'} ")
+    assert (tmp_path / "include" / "cuda_runtime.h").is_file()
+    assert main(["translate", str(source), "--mode", "shim", "--in-place"]) == 2
+
+
+def test_two_places_at_once_are_refused(source: Path, tmp_path: Path) -> None:
+    assert main(["translate", str(source), "--check", "-o", str(tmp_path)]) == 2
+
+
+def test_two_files_for_one_place_are_refused(source: Path, tmp_path: Path) -> None:
+    (source / "k.hip").write_bytes(b"")
+    with pytest.raises(UsageError, match="would both become"):
+        list(translate_tree([source], Target(), output_path=tmp_path / "out"))
