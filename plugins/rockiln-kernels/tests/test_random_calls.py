@@ -53,13 +53,15 @@ def test_every_call_gets_an_answer_and_every_refusal_a_reason(family: str) -> No
         arch = AMD_ARCHS[number % len(AMD_ARCHS)].name
         selection = explain(call, _make_host(arch, emulated_ok=True))
         providers[selection.provider] += 1
-        _check_selection(selection, call, _make_host(arch, emulated_ok=False))
+        assert selection.reason
+        assert all(item.reason and item.candidate for item in selection.rejected)
+        if number % 5 == 0:
+            _check_host(selection, call, _make_host(arch, emulated_ok=False))
     assert providers["pack"] > CALLS // 50, providers
 
 
-def _check_selection(selection: Selection, call: Call, unproven: Host) -> None:
-    assert selection.reason
-    assert all(item.reason and item.candidate for item in selection.rejected)
+def _check_host(selection: Selection, call: Call, unproven: Host) -> None:
+    """The same call where nothing is proven, and the arguments of its launches."""
     assert (selection.provider == "pack") == (selection.bound is not None) == supported(call, unproven)
     strict = explain(call, unproven)
     assert strict.provider == "framework"

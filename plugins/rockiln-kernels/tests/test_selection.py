@@ -16,6 +16,7 @@ from rockiln_kernels.cli import EXIT_NOT_SELECTED, EXIT_OK, EXIT_USAGE, main
 from rockiln_kernels.pack.manifest import FILE_NAME, AbsentEntry, dump_manifest
 from rockiln_kernels.selection import Host, InstalledPack, NotSelectedError, explain, read_host, supported
 from rockiln_kernels.selection.call_text import parse_array, parse_call
+from rockiln_kernels.selection.make_tuning import make_table
 from rockiln_kernels.selection.records import SCHEMA, HardwareRecord, read_records, write_record
 from rockiln_kernels.selection.tuning import TABLE, find_preferred, read_tuning
 
@@ -134,6 +135,22 @@ def test_the_tuning_table_takes_precedence_over_ranks(pack: InstalledPack, tmp_p
     with pytest.raises(ValueError, match="version 2, not 1"):
         read_tuning(tmp_path / "other.toml")
     assert pack.manifest.variants
+
+
+def test_the_tuning_table_is_the_made_one_and_names_variants_that_are() -> None:
+    assert TABLE.read_text(encoding="utf-8") == make_table()  # else: python -m rockiln_kernels.selection.make_tuning
+    for (op, arch, cell), entries in read_tuning().items():
+        names = {item.name for item in plan_manifest(arch).variants if (item.op, item.cell) == (op, cell)}
+        assert {variant for _, variant in entries} <= names
+
+
+def test_few_tiles_for_many_units_are_cut_smaller(pack: InstalledPack) -> None:
+    host = Host(arch="gfx942", pack=pack, emulated_ok=True)
+    few = parse_call("gemm", ["a=bf16[256,4096]", "b=bf16[4096,4096]"], [], [])
+    many = parse_call("gemm", ["a=bf16[257,4096]", "b=bf16[4096,4096]"], [], [])
+    assert explain(few, host).kernel == "gemm/bf16/m64n64k64-aligned"
+    assert "the tuning table prefers m64n64k64-aligned" in {item.reason for item in explain(few, host).rejected}
+    assert explain(many, host).kernel == "gemm/bf16/m128n128k64-aligned"
 
 
 def test_arrays_are_read_from_words() -> None:
