@@ -38,7 +38,7 @@ function(hipcompat_target target)
     message(FATAL_ERROR "hipcompat: no ockl.bc below '${HIPCOMPAT_ROCM}': install ROCm's device libraries")
   endif()
   set(flags -x hip "--rocm-path=${HIPCOMPAT_ROCM}" "${libraries}" "-I${HIPCOMPAT_INCLUDE}" "-I${HIPCOMPAT_ROCM}/include"
-      -D__HIP_NO_HOST_MIN_MAX_IN_GLOBAL_NAMESPACE__ -DOCML_BASIC_ROUNDED_OPERATIONS "SHELL:-include cuda_runtime.h")
+      -D__HIP_NO_HOST_MIN_MAX_IN_GLOBAL_NAMESPACE__ -DOCML_BASIC_ROUNDED_OPERATIONS -include cuda_runtime.h)
   foreach(arch ${HIPCOMPAT_ARCHS})
     list(APPEND flags "--offload-arch=${arch}")
   endforeach()
