@@ -150,7 +150,7 @@ def kernels(session: nox.Session) -> None:
 def kernels_nightly(session: nox.Session) -> None:
     """Every op on every arch with every dtype, and every kernel compiled twice."""
     install_kernels(session)
-    whole = ("tests/test_cells.py", "tests/test_launched.py", "tests/test_reproducible.py")
+    whole = ("tests/test_cells.py", "tests/test_launched.py", "tests/test_random_calls.py", "tests/test_reproducible.py")
     arguments = session.posargs or ("-n", "2", "--dist", "worksteal", *whole)
     session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
 
