@@ -7,22 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from harness.rotation import NIGHTLY, read_rotation
+from harness.rotation import pick_wishes
 from harness.support import judge_wish
 from rockiln_kernels.table import read_origins
-from rockiln_kernels.wanted_table import Wish, read_wishes
+from rockiln_kernels.wanted_table import Wish
 
 
-def _pick_wishes() -> list[Wish]:
-    wanted: dict[tuple[str, str], list[Wish]] = {}
-    for wish in read_wishes():
-        if not wish.gap:
-            wanted.setdefault((wish.op, wish.arch), []).append(wish)
-    rotation = read_rotation()
-    return [wish for group in wanted.values() for wish in (group if NIGHTLY else [group[rotation % len(group)]])]
-
-
-@pytest.mark.parametrize("wish", _pick_wishes(), ids=lambda wish: f"{wish.op}-{wish.arch}-{wish.cell}")
+@pytest.mark.parametrize("wish", pick_wishes(), ids=lambda wish: f"{wish.op}-{wish.arch}-{wish.cell}")
 def test_compiled_code_agrees_with_the_reference(wish: Wish) -> None:
     record = judge_wish(read_origins()[wish.op], wish.arch, wish.op, wish.cell)
     assert not record["faults"], "\n".join(record["faults"][:20])

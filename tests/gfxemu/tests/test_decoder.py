@@ -14,8 +14,7 @@ from gfxemu.decode import decode_all, read_table
 
 HIP = Path(__file__).parent / "device.hip"
 ARCHES = (*kernels.WARP, "gfx1101", "gfx1200")
-# LLVM 19 does not know gfx950, nor the 16-bit registers that gfx11's compilers use now.
-OLD = tuple(arch for arch in ARCHES if arch not in ("gfx950", "gfx1100", "gfx1101"))
+OLD = tuple(arch for arch in ARCHES if arch not in llvm.UNKNOWN_TO_19)
 
 
 def compile_hip(arch: str, folder: Path) -> bytes:
@@ -40,57 +39,20 @@ def compile_hip(arch: str, folder: Path) -> bytes:
     return out.read_bytes()
 
 
-def compare(data: bytes, version: str, folder: Path) -> int:
-    """How many instructions were compared; the first that differ fail the test."""
-    path = folder / "code.hsaco"
-    path.write_bytes(data)
-    code = gfxemu.load(data)
-    want = llvm.disassemble(path, code.arch, version)
-    ours = {item.address: llvm.normalise(item.text()) for item in code.instructions}
-    missing = sorted(set(want) - set(ours))
-    assert not missing
-    differing = [
-        (hex(at), ours[at], llvm.normalise(text))
-        for at, text in want.items()
-        if not same(ours[at], llvm.normalise(text))
-    ]
-    assert not differing, differing[:5]
-    return len(want)
-
-
-def same(ours: str, theirs: str) -> bool:
-    """Equal, or a wait, delay or register access whose 16 bits LLVM spells out."""
-    if ours == theirs:
-        return True
-    spelled = (
-        "s_wait",
-        "s_delay_alu",
-        "s_sendmsg",
-        "s_getreg",
-        "s_setreg",
-        "s_clause",
-        "s_nop",
-        "s_sleep",
-        "s_setprio",
-        "s_barrier",
-    )
-    return ours.split(" ", maxsplit=1)[0] == theirs.split(" ", maxsplit=1)[0] and ours.startswith(spelled)
-
-
 @pytest.mark.parametrize("arch", tuple(kernels.WARP))
 @pytest.mark.parametrize("name", tuple(kernels.SIGNATURES))
 def test_triton_kernels_read_as_llvm_22_reads_them(arch: str, name: str, tmp_path: Path) -> None:
-    assert compare(kernels.build(name, arch).hsaco, "22", tmp_path) > 20
+    assert llvm.compare(kernels.build(name, arch).hsaco, "22", tmp_path) > 20
 
 
 @pytest.mark.parametrize("arch", [arch for arch in OLD if arch in kernels.WARP])
 def test_triton_kernels_read_as_llvm_19_reads_them(arch: str, tmp_path: Path) -> None:
-    assert compare(kernels.build("matmul", arch).hsaco, "19", tmp_path) > 20
+    assert llvm.compare(kernels.build("matmul", arch).hsaco, "19", tmp_path) > 20
 
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_hip_code_reads_as_llvm_22_reads_it(arch: str, tmp_path: Path) -> None:
-    assert compare(compile_hip(arch, tmp_path), "22", tmp_path) > 100
+    assert llvm.compare(compile_hip(arch, tmp_path), "22", tmp_path) > 100
 
 
 @pytest.mark.parametrize("arch", tuple(kernels.WARP))

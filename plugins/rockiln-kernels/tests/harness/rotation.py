@@ -6,6 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from rockiln_kernels.wanted_table import Wish, read_wishes
+
 NIGHTLY = os.environ.get("ROCKILN_NIGHTLY") == "1"
 
 
@@ -16,3 +18,13 @@ def read_rotation() -> int:
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)  # git, as found
     return int(answer.stdout[:12], 16) if answer.returncode == 0 else 0
+
+
+def pick_wishes() -> list[Wish]:
+    """One wanted cell (dtypes) of each op on each arch, by rotation; all of them by night."""
+    wanted: dict[tuple[str, str], list[Wish]] = {}
+    for wish in read_wishes():
+        if not wish.gap:
+            wanted.setdefault((wish.op, wish.arch), []).append(wish)
+    rotation = read_rotation()
+    return [wish for group in wanted.values() for wish in (group if NIGHTLY else [group[rotation % len(group)]])]

@@ -51,8 +51,10 @@ def write_source(i: Instruction, item: Operand) -> str:
     """An operand with its sign modifiers."""
     text = item.text(i.generation)
     bit = SOURCES.get(item.field)
-    if bit is None or i.format == "VOP3P" or i.mnemonic.startswith("v_bitop3"):
+    if bit is None or i.mnemonic.startswith("v_bitop3"):
         return text
+    if i.format == "VOP3P":
+        return write_mixed(i, text, bit) if "fma_mix" in i.mnemonic else text
     has_sdst = i.operand("sdst") is not None and i.format == "VOP3"
     negative = i.fields.get("neg", 0) >> bit & 1 | i.fields.get(f"{item.field}_neg", 0)
     absolute = 0 if has_sdst else i.fields.get("abs", 0) >> bit & 1 | i.fields.get(f"{item.field}_abs", 0)
@@ -60,6 +62,12 @@ def write_source(i: Instruction, item: Operand) -> str:
         text = f"sext({text})"
     text = f"|{text}|" if absolute else text
     return f"-{text}" if negative else text
+
+
+def write_mixed(i: Instruction, text: str, bit: int) -> str:
+    """A source of v_fma_mix*, whose neg_hi means a magnitude."""
+    text = f"|{text}|" if i.fields["neg_hi"] >> bit & 1 else text
+    return f"-{text}" if i.fields["neg"] >> bit & 1 else text
 
 
 def vector(i: Instruction, field: str, width: int, *, data: bool = True) -> str:
@@ -112,7 +120,8 @@ def write_scalar_offset(i: Instruction) -> Iterator[str]:
         yield f"{offset:#x}" if i.generation == 9 or offset else "null" if i.generation == 11 else "0x0"
         return
     scalar = f["soffset"] if i.generation != 9 or f["soffset_en"] else f["offset"] & 127
-    yield Operand(field="soffset", kind="s", index=scalar).text(i.generation)
+    text = Operand(field="soffset", kind="s", index=scalar).text(i.generation)
+    yield f"{text} offset:{offset:#x}" if i.generation != 9 or (f["soffset_en"] and f["imm"]) else text
 
 
 def write_bits(name: str, value: int, count: int) -> str:
@@ -138,9 +147,10 @@ def write_modifiers(i: Instruction) -> Iterator[str]:
             yield write_bits("op_sel", f["op_sel"], 2)
         else:
             yield write_bits("op_sel", f["op_sel"] & ((1 << sources) - 1) | (f["op_sel"] >> 3) << sources, sources + 1)
-    if f.get("clamp") and i.format != "SOPP":
+    compares = "sdwa_sdst" in f and i.format == "VOPC"  # its register stands where others have clamp and omod
+    if f.get("clamp") and i.format != "SOPP" and not compares:
         yield "clamp"
-    if f.get("omod") in OMOD and not i.mnemonic.startswith("v_bitop3"):
+    if f.get("omod") in OMOD and not i.mnemonic.startswith("v_bitop3") and not compares:
         yield OMOD[f["omod"]]
     yield from write_lane_modifiers(i)
 

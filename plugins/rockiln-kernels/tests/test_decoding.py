@@ -1,0 +1,48 @@
+"""gfxemu's decoder against LLVM 22, and 19 for the archs that it knows, on every instruction of compiled packs.
+
+Some six kernels of each arch in CI, from the cells that test_cells compiles too; every kernel with ROCKILN_NIGHTLY=1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import llvm
+import pytest
+
+import gfxemu
+from harness.rotation import NIGHTLY, pick_wishes, read_rotation
+from rockiln_kernels.archs import AMD_ARCHS, Arch
+from rockiln_kernels.pack.build import Pack, build_pack
+from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
+from rockiln_kernels.pack.toolchain import find_toolchain
+from rockiln_kernels.table import make_arch_variants
+
+SAMPLE = 6
+"""Variants of an arch in CI: 42 in all."""
+
+
+def _build(arch: Arch) -> Pack:
+    variants = make_arch_variants(arch)
+    if not NIGHTLY:
+        cells = {(wish.op, wish.cell) for wish in pick_wishes() if wish.arch == arch.name}
+        known = [variant for variant in variants if (variant.op, variant.cell) in cells]
+        step = max(1, len(known) // SAMPLE)
+        variants = tuple(known[read_rotation() % step :: step][:SAMPLE])
+    return build_pack(arch, variants, find_toolchain(), CompileCache(folder=find_cache_folder()), jobs=1)
+
+
+@pytest.mark.parametrize("arch", AMD_ARCHS, ids=lambda arch: arch.name)
+def test_compiled_packs_read_as_llvm_reads_them(arch: Arch, tmp_path: Path) -> None:
+    pack = _build(arch)
+    versions = ("22",) if arch.name in llvm.UNKNOWN_TO_19 else ("22", "19")
+    compared = dict.fromkeys(versions, 0)
+    unknown: set[str] = set()
+    for name, code in pack.code.items():
+        unknown |= {f"{name}: {item.text()}" for item in gfxemu.load(code).unknown()}
+        for version in versions:
+            compared[version] += llvm.compare(code, version, tmp_path)
+    print(f"{arch.name}: {len(pack.code)} kernels; instructions compared with LLVM: {compared}")  # pytest -rP shows it
+    assert pack.code
+    assert not unknown
+    assert min(compared.values()) > 20 * len(pack.code)
