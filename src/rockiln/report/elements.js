@@ -35,6 +35,9 @@ function formatShare(part, whole) {
 /** Thousands of files are listed by few words: "1 file", "2 files". */
 const plural = (count, noun) => `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 
+/** A path that breaks between its words, not within one. */
+const breakPath = (path) => path.split(/(?<=[/_.-])(?=[^/_.-])/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
+
 /** Kinds of files that share a colour, in the order of the legend. */
 const KIND_COLOURS = [
   ["library", "Shared libraries", ["library"]],

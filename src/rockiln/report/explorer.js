@@ -1,8 +1,6 @@
 // The map, the way to where one is, what is there as a list, and one file's facts.
 
-const LIST_LIMIT = 300;
-const PHONE_LIMIT = 12;
-const FOUND_LIMIT = 60;
+const LIST_LIMITS = { wide: 300, narrow: 12 };
 
 function makeExplorer(target) {
   const hasArchs = Object.keys(target.archs).length > 1;
@@ -14,25 +12,27 @@ function makeExplorer(target) {
       make("nav", { id: "way", "aria-label": "Place in the image" }),
       make("div", { class: "choices" },
         make("label", { class: "find" }, make("span", { class: "hidden" }, "Find a file"),
-          make("input", { id: "find", type: "search", placeholder: "Find a file  ( / )", autocomplete: "off", spellcheck: "false", oninput: drawFound, onkeydown: leaveSearch })),
+          make("input", { id: "find", type: "search", placeholder: "Find a file  ( / )", autocomplete: "off", spellcheck: "false", oninput: () => drawFound(), onkeydown: leaveSearch })),
         hasArchs ? make("fieldset", { class: "switch" }, make("legend", { class: "hidden" }, "Colours"), choice("kind", "Kind"), choice("arch", "GPU")) : null)),
     make("div", { class: "explorer" },
       make("div", { class: "stage" },
-        make("div", { id: "map", role: "group", "aria-label": "Treemap. Arrow keys walk, Enter opens, Escape goes up." }),
+        make("div", { id: "map", tabindex: "-1", role: "group", "aria-label": "Treemap. Arrow keys walk, Enter opens, Escape goes up." }),
         make("div", { class: "under" }, make("p", { id: "status", role: "status" }), make("p", { class: "keys note", "aria-hidden": "true" }, "arrows walk \u00b7 Enter opens \u00b7 Esc goes up")),
         make("ul", { id: "legend", "aria-label": "Colours" })),
-      make("div", { id: "side" })));
+      make("div", { id: "side", tabindex: "-1", role: "group", "aria-label": "What is here" })));
 }
 
-/** Everything that depends on the place; `focusName` is the tile that gets the focus, if somebody walks by keyboard. */
-function drawPlace(focusName) {
+/**
+ * Everything that depends on the place. All of it is made anew, so whoever has the focus in a `part` of it gets it back
+ * there: on the tile or row of `focusName`, or on the first.
+ */
+function drawPlace(focusName, part = findPart()) {
   const way = findPlace();
-  const last = way[way.length - 1];
-  const isWalking = document.getElementById("map").contains(document.activeElement);
   drawWay(way);
-  drawMap(way, focusName, isWalking);
-  drawSide(way);
-  drawLegend(last);
+  drawMap(way, focusName, part === "map");
+  drawSide(way, focusName, part === "side");
+  drawLegend(way[way.length - 1]);
+  if (part === "way") document.querySelector("#way [aria-current]").focus();
 }
 
 function drawWay(way) {
@@ -50,12 +50,12 @@ function drawMap(way, focusName, isWalking) {
   if (!node.children) {
     const tile = make("button", { type: "button", class: `tile single c-${colourOf(node)}`, onclick: goUp }, make("span", { class: "head" }, make("b", {}, node.name), make("i", {}, formatBytes(node.bytes))));
     box.replaceChildren(tile);
-    box.onkeydown = (event) => { if (event.key === "Escape" || event.key === "Backspace") goUp(); };
+    box.onkeydown = null;
     if (isWalking) tile.focus();
     return;
   }
-  const first = drawTreemap(box, node, { colourOf, isHolder }, focusName, { onOpen: descend, onUp: goUp, onShow: (shown) => tell(shown, node) });
-  if (isWalking && first) first.focus();
+  const first = drawTreemap(box, node, { colourOf, isHolder }, focusName, { onOpen: descend, onShow: (shown) => tell(shown, node) });
+  if (isWalking) (first || box).focus();
   else tell(null, node);
 }
 
@@ -63,16 +63,8 @@ function drawMap(way, focusName, isWalking) {
 const isHolder = (node) => Boolean(node.children) && !(node.isFile && state.colour === "kind");
 
 function descend(node) {
-  if (node.isArch || node.isRest) return;
+  if (!isOpenable(node)) return;
   goTo(state.target, [...findPlace().slice(1).map((one) => one.name), node.name]);
-}
-
-function goUp() {
-  const way = findPlace();
-  if (way.length < 2) return;
-  state.path = way.slice(1, -1).map((one) => one.name);
-  history.pushState(null, "", `#/${[state.target.id, ...state.path].map(encodeURIComponent).join("/")}`);
-  drawPlace(way[way.length - 1].name);
 }
 
 /** One line for eyes and screen readers: what is under the pointer or the focus. */
@@ -85,31 +77,39 @@ function tell(node, parent) {
   document.getElementById("status").textContent = words.filter(Boolean).join("  \u00b7  ");
 }
 
-function drawSide(way) {
+function drawSide(way, focusName, isWalking) {
   const node = way[way.length - 1];
   const side = document.getElementById("side");
-  if (node.isFile) side.replaceChildren(makeFileFacts(node, way));
-  else side.replaceChildren(...makeList(node));
+  if (!node.isFile) return drawList(node, LIST_LIMITS[isNarrow() ? "narrow" : "wide"], focusName, isWalking);
+  side.replaceChildren(makeFileFacts(node, way));
+  if (isWalking) side.focus();
 }
 
-function makeList(node, limit = matchMedia("(max-width: 60rem)").matches ? PHONE_LIMIT : LIST_LIMIT) {
-  const shown = node.children.slice(0, limit);
-  const largest = shown.length ? shown[0].bytes : 0;
-  const rows = shown.map((child, index) => makeRow(child, largest, node.bytes, index));
-  const list = make("ul", { class: "rows", onkeydown: walkList }, rows);
+const isNarrow = () => matchMedia("(max-width: 60rem)").matches;
+
+/** At least `limit` rows, and so many that the one to get the focus is there. */
+function drawList(node, limit, focusName, isWalking) {
+  const named = node.children.findIndex((child) => child.name === focusName && isOpenable(child));
+  const start = named >= 0 ? named : node.children.findIndex(isOpenable);
+  const shown = node.children.slice(0, Math.max(limit, named + 1));
+  const rows = shown.map((child, index) => makeRow(child, shown[0].bytes, node.bytes, index === start));
   const more = node.children.length - shown.length;
-  const showMore = () => document.getElementById("side").replaceChildren(...makeList(node, limit + LIST_LIMIT));
-  return [list, more > 0 ? make("button", { type: "button", class: "link more", onclick: showMore }, `and ${formatCount(more)} smaller`) : ""];
+  const showMore = () => drawList(node, shown.length + LIST_LIMITS.wide, node.children[shown.length].name, true);
+  const side = document.getElementById("side");
+  side.replaceChildren(make("ul", { class: "rows", onkeydown: walkList }, rows),
+    more > 0 ? make("button", { type: "button", class: "link more", onclick: showMore }, `and ${formatCount(more)} smaller`) : "");
+  if (isWalking) (side.querySelector("button.row[tabindex='0']") || side).focus();
 }
 
-function makeRow(child, largest, whole, index) {
-  const opens = !child.isArch && !child.isRest;
+const isOpenable = (node) => !node.isArch && !node.isRest;
+
+function makeRow(child, largest, whole, isStop) {
   const content = [
     make("span", { class: `swatch c-${colourOf(child)}`, "aria-hidden": "true" }), make("span", { class: "name", title: child.name }, nameRow(child)),
     make("span", { class: "n" }, formatBytes(child.bytes)), make("span", { class: "n faint" }, formatShare(child.bytes, whole)), makeBar(child.bytes, largest),
   ];
-  return make("li", {}, opens
-    ? make("button", { type: "button", class: "row", tabindex: index ? "-1" : "0", onclick: () => descend(child) }, content)
+  return make("li", {}, isOpenable(child)
+    ? make("button", { type: "button", class: "row", tabindex: isStop ? "0" : "-1", onclick: () => descend(child) }, content)
     : make("div", { class: "row" }, content));
 }
 
@@ -125,7 +125,6 @@ function walkList(event) {
   const buttons = [...event.currentTarget.querySelectorAll("button")];
   const here = buttons.indexOf(document.activeElement);
   const places = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: buttons.length - 1 };
-  if (event.key === "Escape") goUp();
   if (!(event.key in places) || !buttons[places[event.key]]) return;
   event.preventDefault();
   buttons[here].tabIndex = -1;
@@ -142,7 +141,7 @@ function makeFileFacts(node, way) {
   const change = ((target.slimmed || {}).files || []).find((item) => `/${item.path}` === path);
   const findings = ((target.audit || {}).findings || []).filter((finding) => finding.path === path);
   const rows = [
-    ["Path", make("span", { class: "mono" }, path)],
+    ["Path", make("span", { class: "mono" }, breakPath(path))],
     ["Size", `${formatBytes(node.bytes)} (${formatCount(node.bytes)}\u00a0bytes)`],
     ["Kind", node.kind],
     ["Brought by", `${owner.name} ${owner.item.version}`],
@@ -175,32 +174,4 @@ function nameArchs(node, sums) {
   for (const arch of here) (names[archColour(arch)] ||= []).push(arch);
   const kinds = Object.fromEntries(KIND_COLOURS.map(([id, label]) => [id, label]));
   return Object.keys(sums).sort((one, other) => sums[other] - sums[one]).map((id) => [id, names[id] ? names[id].join(", ") : kinds[id]]);
-}
-
-function drawFound() {
-  const query = document.getElementById("find").value.trim().toLowerCase();
-  if (query.length < 2) return drawSide(findPlace());
-  const found = [];
-  const search = (node, way) => {
-    if (node.isFile && `/${node.path}`.toLowerCase().includes(query)) found.push([node, way]);
-    else if (!node.isFile && node.children) node.children.forEach((child) => search(child, [...way, child.name]));
-  };
-  openTarget(state.target).children.forEach((owner) => search(owner, [owner.name]));
-  found.sort(([one], [other]) => other.bytes - one.bytes);
-  const rows = found.slice(0, FOUND_LIMIT).map(([node, way], index) =>
-    make("li", {}, make("button", { type: "button", class: "row", tabindex: index ? "-1" : "0", onclick: () => goTo(state.target, way) },
-      make("span", { class: `swatch c-${colourOf(node)}`, "aria-hidden": "true" }), make("span", { class: "name mono" }, `/${node.path}`), make("span", { class: "n" }, formatBytes(node.bytes)))));
-  const note = found.length ? `${plural(found.length, "file")} found${found.length > FOUND_LIMIT ? `, the largest ${FOUND_LIMIT} shown` : ""}` : "No file of that name.";
-  document.getElementById("side").replaceChildren(make("p", { class: "note", role: "status" }, note), make("ul", { class: "rows", onkeydown: walkList }, rows));
-}
-
-function leaveSearch(event) {
-  const first = document.querySelector("#side .rows button");
-  if (event.key === "Escape") {
-    event.target.value = "";
-    drawSide(findPlace());
-  } else if (event.key === "ArrowDown" && first) {
-    event.preventDefault();
-    first.focus();
-  }
 }

@@ -1,6 +1,6 @@
 // The page: which image, where in it, in which colours. The address keeps the place, so that it can be sent and gone back to.
 
-const state = { target: facts.targets[0], path: [], colour: "kind" };
+const state = { target: facts.targets[0], path: [], colour: "kind", found: null };
 const opened = new WeakMap();
 
 /** A packed node as an object; its children are unpacked when somebody asks. */
@@ -88,15 +88,22 @@ function decodeWord(word) {
   }
 }
 
-function goTo(target, path) {
+function goTo(target, path, focusName, part = findPart()) {
   const isOther = target !== state.target;
   [state.target, state.path] = [target, path];
   history.pushState(null, "", `#/${[target.id, ...path].map(encodeURIComponent).join("/")}`);
-  if (isOther) drawAll();
-  else drawPlace();
+  show(isOther, focusName, part);
 }
 
-function drawAll() {
+/** A place that was gone to in any way; what was searched for before is over. */
+function show(isOther, focusName, part) {
+  state.found = null;
+  document.getElementById("find").value = "";
+  if (isOther) drawAll(part);
+  else drawPlace(focusName, part);
+}
+
+function drawAll(part) {
   const { target } = state;
   const main = document.getElementById("main");
   const parts = [
@@ -107,7 +114,8 @@ function drawAll() {
   drawJumps(main);
   observer.disconnect();
   observer.observe(document.getElementById("map"));
-  drawPlace();
+  drawPlace(null, part);
+  if (part === "images") document.querySelector("#images [aria-current]").focus();
 }
 
 function drawJumps(main) {
@@ -120,7 +128,8 @@ function drawJumps(main) {
     ...headings.map((heading) => make("button", { type: "button", class: "link", onclick: () => jump(heading) }, heading.textContent)));
 }
 
-const observer = new ResizeObserver(() => drawMap(findPlace(), null, false));
+/** The map in its new size; a tile that has the focus keeps it. */
+const observer = new ResizeObserver(() => drawMap(findPlace(), document.querySelector("#map .tile[tabindex='0']")?.dataset.name, findPart() === "map"));
 
 function switchScheme() {
   const root = document.documentElement;
@@ -133,15 +142,11 @@ document.getElementById("footer").append(
   `${facts.generator}. Sizes are of files, in decimal units.`,
   facts.floor ? ` Files below ${formatBytes(facts.floor)} are counted, not named; rockiln why finds each.` : "");
 addEventListener("popstate", () => {
-  const before = state.target;
+  const [target, path] = [state.target, state.path];
   readAddress();
-  if (before === state.target) drawPlace();
-  else drawAll();
+  const isBelow = state.path.every((name, index) => name === path[index]);
+  show(target !== state.target, isBelow ? path[state.path.length] : null, findPart());
 });
-addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input, select")) return;
-  event.preventDefault();
-  document.getElementById("find").focus();
-});
+addEventListener("keydown", takeKey);
 readAddress();
-drawAll();
+drawAll("");

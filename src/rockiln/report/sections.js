@@ -126,7 +126,7 @@ function makeDrops(target) {
     make("details", { class: "rule" },
       make("summary", {}, make("b", {}, drop.rule), make("span", { class: "why" }, drop.why), make("span", { class: "n" }, plural(drop.files, "path")), make("span", { class: "n" }, formatBytes(drop.bytes))),
       makeTable(`Largest of ${drop.rule}`, [["Path", "mono path"], ["Brought by", ""], ["Size", "n"]],
-        drop.largest.map(([path, bytes, owner]) => [`/${path}`, owner, formatBytes(bytes)])),
+        drop.largest.map(([path, bytes, owner]) => [breakPath(`/${path}`), owner, formatBytes(bytes)])),
       drop.files > drop.largest.length ? make("p", { class: "note" }, `The largest ${drop.largest.length}; rockiln show ${target.id} dropped lists all.`) : null));
   return section("left-out", "Left out", "What packages brought and the build took out again: by a rule of the recipe, or since it is for other GPUs.",
     items.length ? items : make("p", { class: "empty" }, "No rule took anything."), makeSlimmed(target));
@@ -153,7 +153,7 @@ function makeSlimmedPart(title, why, items, describe) {
   return make("details", { class: "rule" },
     make("summary", {}, make("b", {}, title), make("span", { class: "why" }, why), make("span", { class: "n" }, plural(items.length, "file")), make("span", { class: "n" }, formatBytes(saved))),
     makeTable(title, [["File", "mono path"], ["What", "wide"], ["Before", "n"], ["After", "n"]],
-      shown.map((item) => [`/${item.path}`, describe(item), formatBytes(item.before_bytes), formatBytes(item.after_bytes)])),
+      shown.map((item) => [breakPath(`/${item.path}`), describe(item), formatBytes(item.before_bytes), formatBytes(item.after_bytes)])),
     items.length > shown.length ? make("p", { class: "note" }, `The first ${shown.length}; rockiln show TARGET slimmed lists all.`) : null);
 }
 
@@ -176,7 +176,7 @@ function makeFindings(findings, meanings) {
   const [first] = findings;
   const isOpen = first.severity === "error" || first.severity === "warning";
   const rows = findings.slice(0, FINDING_LIMIT).map((finding) =>
-    make("li", {}, make("span", { class: "mono" }, finding.path || "settings of the image"), make("span", {}, finding.evidence, finding.reason ? make("span", { class: "why" }, ` (${finding.reason})`) : null)));
+    make("li", {}, make("span", { class: "mono" }, finding.path ? breakPath(finding.path) : "settings of the image"), make("span", {}, finding.evidence, finding.reason ? make("span", { class: "why" }, ` (${finding.reason})`) : null)));
   return make("details", { class: "rule findings", open: isOpen },
     make("summary", {}, make("span", {}, badge(SEVERITY_BADGES[first.severity] || "off", first.severity), " ", make("b", {}, first.rule)), make("span", { class: "why" }, meanings[first.rule] || ""), make("span", { class: "n" }, plural(findings.length, "finding"))),
     make("ul", {}, rows),

@@ -9,10 +9,10 @@ const HEAD_PX = 19;
 const GAP_PX = 2;
 
 /**
- * `look`: colourOf(node) and isHolder(node), whether what is below is drawn into it. `onOpen(node)` descends, `onUp()`
- * ascends, `onShow(node)` says in words what is under pointer or focus.
+ * `look`: colourOf(node) and isHolder(node), whether what is below is drawn into it. `onOpen(node)` descends,
+ * `onShow(node)` says in words what is under pointer or focus.
  */
-function drawTreemap(box, node, look, focusName, { onOpen, onUp, onShow }) {
+function drawTreemap(box, node, look, focusName, { onOpen, onShow }) {
   const width = box.clientWidth;
   const height = box.clientHeight;
   const shown = limitChildren(node.children.filter((child) => child.bytes > 0), TILE_LIMIT);
@@ -22,6 +22,7 @@ function drawTreemap(box, node, look, focusName, { onOpen, onUp, onShow }) {
   const start = Math.max(0, shown.findIndex((child) => child.name === focusName));
   tiles.forEach((tile, index) => {
     tile.tabIndex = index === start ? 0 : -1;
+    tile.dataset.name = shown[index].name;
     tile.addEventListener("click", () => onOpen(shown[index]));
     tile.addEventListener("focus", () => {
       tiles.forEach((other) => (other.tabIndex = other === tile ? 0 : -1));
@@ -29,7 +30,7 @@ function drawTreemap(box, node, look, focusName, { onOpen, onUp, onShow }) {
     });
     tile.addEventListener("pointerenter", () => onShow(shown[index]));
   });
-  box.onkeydown = (event) => walkByKey(event, tiles, boxes, onUp);
+  box.onkeydown = (event) => walkByKey(event, tiles, boxes);
   box.onpointerleave = () => onShow(null);
   return tiles[start];
 }
@@ -89,14 +90,14 @@ function place(x, y, width, height) {
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-function walkByKey(event, tiles, boxes, onUp) {
+function walkByKey(event, tiles, boxes) {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   const here = tiles.indexOf(document.activeElement);
+  if (here < 0) return;
   let next = -1;
   if (event.key in STEPS) next = findNeighbour(boxes, here, ...STEPS[event.key]);
   else if (event.key === "Home") next = 0;
   else if (event.key === "End") next = tiles.length - 1;
-  else if (event.key === "Escape" || event.key === "Backspace") onUp();
   else return;
   event.preventDefault();
   if (next >= 0) tiles[next].focus();
