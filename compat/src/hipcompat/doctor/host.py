@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _MAX_BYTES = 16 << 20
+_NUMBER = re.compile(r"[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,11 @@ def _is_there(place: Path) -> bool:
         return place.exists()
     except OSError:  # a folder on the way that may not be entered
         return False
+
+
+def read_number(text: str) -> int | None:
+    """A decimal number as the kernel writes it, of at most twenty ASCII digits; None for anything else."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def read_this_host() -> Host:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hipcompat.doctor.finding import Finding
-from hipcompat.doctor.host import Host
+from hipcompat.doctor.host import Host, read_number
 from hipcompat.doctor.topology import Gpu
 
 _SHM = "/dev/shm"  # noqa: S108  # the mount, not a file in it
 _MIN_SHM_KIB = 1 << 20
 _MIN_MEMORY_BYTES = 8 << 30
 _MIN_PROCESSES = 512
-_SIZE = re.compile(r"[0-9]+")
 _NO_LIMIT_BYTES = 1 << 60
 """Version 1 writes a number close to 2^63 for no limit."""
 _GROUPS = "/sys/fs/cgroup"
@@ -77,23 +75,24 @@ def _read_shm(host: Host) -> int | None:
         words = line.split()
         if len(words) >= 4 and words[1] == _SHM:
             size = words[3].rpartition("size=")[2].partition(",")[0] if "size=" in words[3] else ""
-            if size.endswith("k") and _SIZE.fullmatch(size[:-1]):
-                kib = int(size[:-1])
+            number = read_number(size[:-1]) if size.endswith("k") else None
+            kib = kib if number is None else number
     return kib
 
 
 def _find_lowest(host: Host, name: str, old_path: str, no_limit: int) -> int | None:
     texts = [host.read(f"{folder}/{name}") for folder in _list_folders(host)] + [host.read(f"{_GROUPS}/{old_path}")]
-    numbers = [int(text) for text in texts if text and text.strip().isdecimal()]
-    return min((number for number in numbers if number < no_limit), default=None)
+    numbers = (read_number(text.strip()) for text in texts if text)
+    return min((number for number in numbers if number is not None and number < no_limit), default=None)
 
 
 def _read_cpus(host: Host) -> float | None:
     found = []
     for folder in _list_folders(host):
-        quota, _, period = (host.read(f"{folder}/cpu.max") or "").strip().partition(" ")
-        if quota.isdecimal() and period.isdecimal() and int(period):
-            found.append(int(quota) / int(period))
+        words = (host.read(f"{folder}/cpu.max") or "").split()
+        quota, period = map(read_number, words) if len(words) == 2 else (None, None)
+        if quota is not None and period:
+            found.append(quota / period)
     return min(found, default=None)
 
 

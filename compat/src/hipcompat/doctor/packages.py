@@ -168,6 +168,10 @@ _CUDA_PYTHON = frozenset({"cuda-bindings", "cuda-python", "hip-python-interop"})
 
 def _read_record(host: Host, one: Distribution) -> Iterator[tuple[str, str]]:
     text = host.read(f"{one.site}/{one.folder}/RECORD") or ""
-    for row in csv.reader(text.splitlines()):
+    try:
+        rows = list(csv.reader(text.splitlines()))
+    except csv.Error:  # a damaged RECORD claims nothing
+        return
+    for row in rows:
         if len(row) >= 2 and row[1] and "__pycache__" not in row[0]:
             yield posixpath.normpath(posixpath.join(one.site, row[0])), row[1]

@@ -35,7 +35,7 @@ def _read_pack(host: Host, path: str) -> Iterator[Pack]:
     try:
         manifest = json.loads(host.read(path) or "")
         yield Pack(path=path, arch=str(manifest["arch"]), kernels=len(manifest["kernels"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hipcompat.doctor.host import Host
+from hipcompat.doctor.host import Host, read_number
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"
 _PCI = "/sys/bus/pci/devices"
@@ -61,7 +61,7 @@ def name_arch(gfx_target_version: int) -> str:
 def list_gpus(host: Host) -> tuple[Gpu, ...]:
     """Nodes with shader units, by node number. A node whose properties are empty is hidden by the container's rules."""
     gpus: list[Gpu] = []
-    for node in sorted(int(name) for name in host.list(NODES) if name.isdigit()):
+    for node in _list_nodes(host):
         properties = _read_properties(host, node)
         if properties.get("simd_count", 0) and properties.get("gfx_target_version", 0):
             gpus.append(_make_gpu(host, len(gpus), node, properties))
@@ -70,7 +70,7 @@ def list_gpus(host: Host) -> tuple[Gpu, ...]:
 
 def count_hidden_nodes(host: Host) -> int:
     """Nodes that are listed and whose properties this container may not read."""
-    return sum(not _read_properties(host, int(name)) for name in host.list(NODES) if name.isdigit())
+    return sum(not _read_properties(host, node) for node in _list_nodes(host))
 
 
 def list_pci_gpus(host: Host) -> tuple[PciGpu, ...] | None:
@@ -92,6 +92,10 @@ def read_driver_version(host: Host) -> str:
         return ""
     release = _read_word(host, "/proc/sys/kernel/osrelease")
     return _read_word(host, "/sys/module/amdgpu/version") or (f"of Linux {release}" if release else "of this kernel")
+
+
+def _list_nodes(host: Host) -> list[int]:
+    return sorted(node for node in map(read_number, host.list(NODES)) if node is not None)
 
 
 def _make_gpu(host: Host, index: int, node: int, properties: dict[str, int]) -> Gpu:
@@ -122,7 +126,8 @@ def _read_properties(host: Host, node: int) -> dict[str, int]:
 
 def _parse(text: str | None) -> dict[str, int]:
     words = (line.split() for line in (text or "").splitlines())
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+    found = ((pair[0], read_number(pair[1])) for pair in words if len(pair) == 2)
+    return {name: number for name, number in found if number is not None}
 
 
 def _read_word(host: Host, path: str) -> str:

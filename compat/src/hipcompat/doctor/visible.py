@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hipcompat.doctor.finding import Finding
+from hipcompat.doctor.host import read_number
 from hipcompat.doctor.topology import INTEGRATED, Gpu
 
 ROCR, HIP, CUDA = "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"
@@ -96,9 +97,8 @@ def _find_for_hip(entry: str, before: tuple[int, ...], gpus: Sequence[Gpu]) -> i
     """Exactly as HIP would print the index: a blank or a leading zero makes it no entry. A GPU-… may be a part."""
     if "GPU-" in entry:
         return next((index for index in before if entry in gpus[index].uuid), None)
-    if not entry.isdecimal() or entry != str(int(entry)) or int(entry) >= len(before):
-        return None
-    return before[int(entry)]
+    number = read_number(entry)
+    return before[number] if number is not None and number < len(before) and entry == str(number) else None
 
 
 def find_visible_faults(gpus: Sequence[Gpu], environ: Mapping[str, str], has: frozenset[str]) -> Iterator[Finding]:
@@ -166,9 +166,8 @@ def _describe_override(gpus: Sequence[Gpu], value: str) -> Finding:
 
 def name_arch_text(digits: Sequence[str]) -> str:
     """9, 4, 2 → gfx942; "" for what is no version."""
-    if len(digits) != 3 or not all(digit.isdecimal() for digit in digits):
-        return ""
-    return f"gfx{digits[0]}{int(digits[1]):x}{int(digits[2]):x}"
+    numbers = [number for number in map(read_number, digits) if number is not None]
+    return f"gfx{numbers[0]}{numbers[1]:x}{numbers[2]:x}" if len(digits) == len(numbers) == 3 else ""
 
 
 def _say(indices: Sequence[int]) -> str:
