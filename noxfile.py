@@ -148,9 +148,10 @@ def kernels(session: nox.Session) -> None:
 
 @nox.session
 def kernels_nightly(session: nox.Session) -> None:
-    """Every op on every arch with every dtype, and every kernel compiled twice."""
+    """Every op, arch and dtype; every kernel compiled twice; each instruction as LLVM reads it; random shapes."""
     install_kernels(session)
-    whole = ("tests/test_cells.py", "tests/test_launched.py", "tests/test_random_calls.py", "tests/test_reproducible.py")
+    names = ("cells", "decoding", "launched", "random_calls", "reproducible")
+    whole = tuple(f"tests/test_{name}.py" for name in names)
     arguments = session.posargs or ("-n", "2", "--dist", "worksteal", *whole)
     session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
 
