@@ -105,7 +105,8 @@ def _compare(item: Fitting, best: Fitting) -> str:
     name = best.bound.variant.name
     if item.rank > best.rank:
         return f"its rank is {item.rank}, that of {name} is {best.rank}"
-    return f"{name} comes first" if item.rank == best.rank else f"the tuning table prefers {name}"
+    is_behind = item.rank == best.rank and item.place > best.place
+    return f"{name} comes first" if is_behind else f"the tuning table prefers {name}"
 
 
 def bind_variant(
