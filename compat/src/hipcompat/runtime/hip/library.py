@@ -27,7 +27,7 @@ _ASKS = frozenset(
     {"hipGetErrorName", "hipGetErrorString", "hipGetLastError", "hipPeekAtLastError", "hipExtGetLastError"}
 )
 _KEPT_LAUNCHES = 256
-_HERE = Path(__file__).parent
+_HERE = str(Path(__file__).parent)
 
 
 def open_hip(path: str = "") -> Hip:
@@ -183,6 +183,6 @@ def _read_target(value: object) -> int:
 def _find_caller() -> str:
     """file:line of the first frame outside this package."""
     frame = sys._getframe(1)  # noqa: SLF001  # inspect.stack() reads sources, a thousand times slower
-    while frame.f_back and Path(frame.f_code.co_filename).parent == _HERE:
+    while frame.f_back and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
