@@ -196,6 +196,13 @@ def make_complex_product() -> Case:
     return Case(inputs=(x,), outputs=(np.zeros(64, np.complex64),), expected=((x * x + x.conj()).astype(np.complex64),))
 
 
+def make_shuffle_vectors() -> Case:
+    """64 rows of four floats."""
+    x = F32.reshape(64, 4)
+    outputs = (np.zeros((64, 4), np.float32),)
+    return Case(inputs=(x,), outputs=outputs, expected=(x[np.arange(64) ^ 3],), only_shim=True)
+
+
 def make_warp_reduce() -> Case:
     """Four values among 64 threads."""
     x = (U32 % 4).astype(np.uint32)

@@ -41,6 +41,26 @@ __device__ inline unsigned int narrow_mask(unsigned long long mask) {
 
 }  // namespace hipcompat
 
+// Shuffles of float4 and its like, word by word: CUDA's cooperative groups take any value of up to 32 bytes.
+#define HIPCOMPAT_VECTOR_SHUFFLE(NAME, LANE)                                                                    \
+    template <typename Element, unsigned int rank>                                                              \
+    __device__ inline HIP_vector_type<Element, rank> NAME(HIP_vector_type<Element, rank> value, LANE lane,      \
+                                                          int width = warpSize) {                               \
+        static_assert(sizeof(value) % sizeof(int) == 0, "a vector of less than a word cannot be shuffled");    \
+        int words[sizeof(value) / sizeof(int)];                                                                 \
+        __builtin_memcpy(words, &value, sizeof(value));                                                         \
+        for (int &word : words) {                                                                               \
+            word = NAME(word, lane, width);                                                                     \
+        }                                                                                                       \
+        __builtin_memcpy(&value, words, sizeof(value));                                                         \
+        return value;                                                                                           \
+    }
+
+HIPCOMPAT_VECTOR_SHUFFLE(__shfl, int)
+HIPCOMPAT_VECTOR_SHUFFLE(__shfl_up, unsigned int)
+HIPCOMPAT_VECTOR_SHUFFLE(__shfl_down, unsigned int)
+HIPCOMPAT_VECTOR_SHUFFLE(__shfl_xor, int)
+
 #define HIPCOMPAT_SHUFFLE(NAME, MASK, LANE)                                                   \
     template <typename Value>                                                                 \
     __device__ inline Value NAME(MASK mask, Value value, LANE lane, int width = HIPCOMPAT_WIDTH) { \
