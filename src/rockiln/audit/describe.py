@@ -7,6 +7,7 @@ from itertools import groupby
 
 from rockiln.audit.finding import SEVERITIES, AuditReport, Finding
 from rockiln.audit.rules import RULES
+from rockiln.console import printable
 
 _SHOWN = 10
 """Findings of one rule that are listed; --json has all."""
@@ -21,7 +22,8 @@ def _describe_subject(report: AuditReport) -> str:
     archs = f" for {', '.join(report.archs)}" if report.archs else ""
     counts = report.counts
     return (
-        f"{report.subject}{archs}: {counts.get('paths', 0)} paths, {counts.get('elf', 0)} programs and libraries,"
+        f"{printable(report.subject)}{archs}: {counts.get('paths', 0)} paths,"
+        f" {counts.get('elf', 0)} programs and libraries,"
         f" {counts.get('device_code', 0)} files with GPU code, {counts.get('distributions', 0)} Python distributions"
     )
 
@@ -34,7 +36,7 @@ def _describe_rules(findings: Sequence[Finding]) -> Iterator[str]:
         width = max(len(_place(one)) for one in found[:_SHOWN])
         for one in found[:_SHOWN]:
             reason = f" ({one.reason})" if one.reason else ""
-            yield f"    {_place(one).ljust(min(width, 60))}  {one.evidence}{reason}"
+            yield f"    {_place(one).ljust(min(width, 60))}  {printable(one.evidence + reason)}"
         if len(found) > _SHOWN:
             yield f"    and {len(found) - _SHOWN} more"
         if severity != "expected":
@@ -42,7 +44,7 @@ def _describe_rules(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _place(finding: Finding) -> str:
-    return finding.path or "image settings"
+    return printable(finding.path) or "image settings"
 
 
 def _describe_sum(report: AuditReport) -> str:

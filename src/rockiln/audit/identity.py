@@ -8,7 +8,7 @@ from itertools import groupby
 
 from rockiln.audit.finding import Finding
 from rockiln.audit.installed.distributions import Distribution, list_distributions
-from rockiln.audit.promises import Promises
+from rockiln.audit.promises import RECORD_PATH, Promises
 from rockiln.audit.rules import find
 from rockiln.audit.scan import Scan
 
@@ -25,6 +25,8 @@ _VARIANT = re.compile(r"(?P<kind>rocm|cu|xpu|cpu)(?P<version>\d+(?:\.\d+)?)?")
 
 def audit_identity(scan: Scan, promises: Promises) -> Iterator[Finding]:
     """Everything that pip and uv can get wrong without saying so."""
+    for fault in promises.faults:
+        yield find("promise-unreadable", RECORD_PATH, fault)
     installed = list_distributions(scan.tree)
     for _, group in groupby(installed, key=lambda one: one.site):
         site = tuple(group)

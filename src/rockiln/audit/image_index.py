@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from rockiln.audit.foreign_json import (
+    IMAGE_HINT,
+    Object,
+    parse_json,
+    parse_object,
+    require_object,
+    take_object,
+    take_objects,
+    take_text,
+    take_texts,
+)
 from rockiln.audit.scan import Settings
 from rockiln.errors import ImageError, UsageError
 
 Read = Callable[[str], bytes]
 """Name of a small file in the layout or archive → its bytes. Raises ImageError."""
-_IMAGE_HINT = "is this an OCI layout, an OCI archive, or the output of docker save?"
+_MAX_INDEXES = 8
+"""Indexes that lead to each other; images have one or two."""
+_STEP_KEYS = ("created_by", "comment")
+_DIGEST = re.compile(r"sha256:(?P<encoded>[0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,65 +38,70 @@ class ImageParts:
 
 
 def read_oci_index(read: Read, name: str) -> ImageParts:
-    """Follow index.json to the image for linux/amd64: https://github.com/opencontainers/image-spec."""
-    descriptor = _choose(_parse(read("index.json"), name)["manifests"], name)
-    manifest = _parse(read(blob_name(descriptor["digest"], name)), name)
-    while "manifests" in manifest:
-        manifest = _parse(read(blob_name(_choose(manifest["manifests"], name)["digest"], name)), name)
-    try:
-        layers = tuple(blob_name(layer["digest"], name) for layer in manifest["layers"])
-        config = _parse(read(blob_name(manifest["config"]["digest"], name)), name)
-    except (KeyError, TypeError) as fault:
-        raise ImageError(f"{name}: not an image manifest: {fault!r}", hint=_IMAGE_HINT) from fault
-    return ImageParts(layers=layers, settings=read_settings(config))
+    """Follow index.json to the image for linux/amd64: https://github.com/opencontainers/image-spec.
+
+    Raises ImageError where the JSON is no image's, and UsageError where it is not one image for this platform.
+    """
+    index = parse_object(read("index.json"), name)
+    if "manifests" not in index:
+        raise ImageError(f"{name}: index.json names no manifests", hint=IMAGE_HINT)
+    manifest = _follow(index, read, name)
+    if "layers" not in manifest or "config" not in manifest:
+        raise ImageError(f"{name}: the manifest names no layers, or no config", hint=IMAGE_HINT)
+    layers = tuple(blob_name(layer.get("digest"), name) for layer in take_objects(manifest, "layers", name))
+    config = parse_object(read(blob_name(take_object(manifest, "config", name).get("digest"), name)), name)
+    return ImageParts(layers=layers, settings=read_settings(config, name))
+
+
+def _follow(index: Object, read: Read, name: str) -> Object:
+    """Index by index to a manifest."""
+    for _ in range(_MAX_INDEXES):
+        chosen = _choose(take_objects(index, "manifests", name), name)
+        index = parse_object(read(blob_name(chosen.get("digest"), name)), name)
+        if "manifests" not in index:
+            return index
+    raise ImageError(f"{name}: its indexes lead from one to another, and to no image", hint=IMAGE_HINT)
 
 
 def read_docker_manifest(read: Read, name: str) -> ImageParts:
-    """manifest.json of `docker save`."""
-    rows = json.loads(read("manifest.json"))
-    if not isinstance(rows, list) or len(rows) != 1:
-        tags = [", ".join(row.get("RepoTags") or ["without a name"]) for row in rows if isinstance(row, dict)]
+    """manifest.json of `docker save`. Raises ImageError and UsageError as read_oci_index does."""
+    value = parse_json(read("manifest.json"), name)
+    if not isinstance(value, list):
+        raise ImageError(f"{name}: manifest.json is no list of images", hint=IMAGE_HINT)
+    rows = [require_object(row, name, "an image in manifest.json") for row in value]
+    if len(rows) != 1:
+        tags = [", ".join(take_texts(row, "RepoTags", name)) or "without a name" for row in rows]
         raise UsageError(f"{name} holds {len(tags)} images: {'; '.join(tags)}", hint="save one image at a time")
-    try:
-        config = _parse(read(rows[0]["Config"]), name)
-        return ImageParts(layers=tuple(map(str, rows[0]["Layers"])), settings=read_settings(config))
-    except (KeyError, TypeError) as fault:
-        raise ImageError(f"{name}: not an image's manifest.json: {fault!r}", hint=_IMAGE_HINT) from fault
+    config_name = take_text(rows[0], "Config", name)
+    if not config_name:
+        raise ImageError(f"{name}: manifest.json names no Config", hint=IMAGE_HINT)
+    config = parse_object(read(config_name), name)
+    return ImageParts(layers=take_texts(rows[0], "Layers", name), settings=read_settings(config, name))
 
 
-def read_settings(config: Mapping[str, Any]) -> Settings:
+def read_settings(config: Object, name: str) -> Settings:
     """https://github.com/opencontainers/image-spec/blob/main/config.md"""
-    start = config.get("config") or {}
-    pairs = (str(entry).partition("=") for entry in start.get("Env") or ())
-    steps = (one for one in config.get("history") or () if isinstance(one, dict))
+    start = take_object(config, "config", name)
+    pairs = (entry.partition("=") for entry in take_texts(start, "Env", name))
+    steps = [[take_text(one, key, name) for key in _STEP_KEYS] for one in take_objects(config, "history", name)]
     return Settings(
-        env={name: value for name, _, value in pairs},
-        labels={str(name): str(value) for name, value in (start.get("Labels") or {}).items()},
-        history=tuple(f"{one.get('created_by', '')} {one.get('comment', '')}".strip() for one in steps),
+        env={variable: value for variable, _, value in pairs},
+        labels={label: str(value) for label, value in take_object(start, "Labels", name).items()},
+        history=tuple(" ".join(step).strip() for step in steps),
     )
 
 
 def blob_name(digest: object, name: str) -> str:
     """sha256:… → blobs/sha256/…"""
-    algorithm, _, encoded = str(digest).partition(":")
-    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
-        raise ImageError(f"{name}: {digest!r} is no sha256 digest", hint=_IMAGE_HINT)
-    return f"blobs/sha256/{encoded}"
+    matched = _DIGEST.fullmatch(digest) if isinstance(digest, str) else None
+    if matched is None:
+        raise ImageError(f"{name}: {digest!r} is no sha256 digest", hint=IMAGE_HINT)
+    return f"blobs/sha256/{matched['encoded']}"
 
 
-def _parse(content: bytes, name: str) -> dict[str, Any]:
-    try:
-        value = json.loads(content)
-    except ValueError as fault:
-        raise ImageError(f"{name}: damaged JSON: {fault}", hint=_IMAGE_HINT) from fault
-    if not isinstance(value, dict):
-        raise ImageError(f"{name}: not an image's JSON", hint=_IMAGE_HINT)
-    return value
-
-
-def _choose(manifests: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+def _choose(manifests: Sequence[Object], name: str) -> Object:
     """The one for linux/amd64; attestations are for no platform."""
-    platforms = [(one, one.get("platform") or {}) for one in manifests]
+    platforms = [(one, take_object(one, "platform", name)) for one in manifests]
     fitting = [one for one, where in platforms if where.get("architecture", "amd64") == "amd64"]
     if len(fitting) == 1:
         return fitting[0]

@@ -58,17 +58,20 @@ def _read_packs(tree: Tree) -> Iterator[Pack]:
             continue
         try:
             value = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and value.keys() >= _MANIFEST_KEYS and isinstance(value["kernels"], dict):
-            variants = (one for one in value.get("variants", ()) if isinstance(one, dict))
-            absent = (one for one in value.get("absent", ()) if isinstance(one, dict))
+            variants, absent = (_list_objects(value.get(key)) for key in ("variants", "absent"))
             yield Pack(
                 folder=posixpath.dirname(path), arch=str(value["arch"]),
                 kernels={str(key): one for key, one in value["kernels"].items() if isinstance(one, dict)},
                 variants=frozenset(f"{one.get('op')}/{one.get('cell')}" for one in variants),
                 absent={str(one.get("key")): str(one.get("reason")) for one in absent},
             )  # fmt: skip
+
+
+def _list_objects(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _judge_packs(tree: Tree, packs: list[Pack]) -> Iterator[Finding]:

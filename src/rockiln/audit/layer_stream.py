@@ -20,6 +20,7 @@ from rockiln.audit.inspect_file import NOTHING, FileFacts, Wanted, inspect_file,
 from rockiln.audit.installed.tree import Node, NodeKind
 from rockiln.errors import ImageError
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
+from rockiln.unpack.decompress import DAMAGE
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
@@ -29,8 +30,12 @@ OPAQUE = ".wh..wh..opq"
 _TAR_BUFFER_BYTES = 1 << 16
 _COPY_BYTES = 1 << 20
 _IN_MEMORY_BYTES = 4 << 20
+_MAX_DEPTH = 256
+"""Folders in each other; no file system of an image comes near."""
 _KINDS: dict[bytes, NodeKind] = {tarfile.DIRTYPE: "directory", tarfile.SYMTYPE: "symlink", tarfile.LNKTYPE: "hardlink"}
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+STREAM_FAULTS: tuple[type[Exception], ...] = (*DAMAGE, tarfile.TarError, zlib.error, OSError, ValueError)
+"""What tar streams and their decompressors raise where the bytes are not what they should be."""
 
 
 class Readable(Protocol):
@@ -67,9 +72,15 @@ def scan_layer(stream: Readable, wanted: Wanted, name: str) -> LayerScan:
                 nodes.append(node)
                 if node.kind == "file" and (found := _inspect(member, archive, path, wanted)) != NOTHING:
                     facts[path] = found
-    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as fault:
-        raise ImageError(f"{name}: cannot read the layer: {fault}", hint="is the image whole?") from fault
+    except STREAM_FAULTS as fault:
+        raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
     return LayerScan(nodes=tuple(nodes), facts=facts, removed=tuple(removed), emptied=tuple(emptied))
+
+
+def name_fault(fault: Exception) -> str:
+    """In one line. tarfile's own list of every format that it tried is of no use to anybody."""
+    text = str(fault)
+    return "it is no tar archive" if "\n" in text else text
 
 
 def open_decompressed(stream: Readable) -> Readable:
@@ -131,7 +142,9 @@ def _walk(content: Readable) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]
 def _clean(path: str, name: str) -> str:
     parts = [part for part in path.split("/") if part not in {"", "."}]
     if ".." in parts:
-        raise ImageError(f"{name}: {path} leads out of the image")
+        raise ImageError(f"{name}: {path} leads out of the image", hint="no honest image has such a path")
+    if len(parts) > _MAX_DEPTH:
+        raise ImageError(f"{name}: {len(parts)} folders in each other", hint="no honest image has such a path")
     return "/".join(parts)
 
 

@@ -11,6 +11,7 @@ from rockiln.audit.inspect_file import Wanted
 from rockiln.audit.needles import find_needles
 from rockiln.audit.scan_folder import scan_rootfs
 from rockiln.audit.scan_image import read_layout
+from rockiln.console import printable
 from rockiln.contents import Contents
 from rockiln.errors import AuditFailedError
 from rockiln.image import Image
@@ -50,7 +51,8 @@ def find_audit_fault(report: AuditReport) -> AuditFailedError | None:
     errors = report.at_least("error")
     if not errors:
         return None
-    lines = [f"  {one.rule} {one.path or 'image settings'}: {one.evidence}" for one in errors[:_SHOWN]]
+    found = [f"{one.rule} {one.path or 'image settings'}: {one.evidence}" for one in errors[:_SHOWN]]
+    lines = [f"  {printable(line)}" for line in found]
     rest = [f"  and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
     number = f"{len(errors)} error{'s' * (len(errors) > 1)}"
     message = "\n".join((f"{report.subject}: the audit found {number}", *lines, *rest))

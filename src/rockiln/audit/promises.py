@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rockiln.archs import LLVM_TARGETS
+from rockiln.audit.installed.distributions import list_distributions
 from rockiln.audit.scan import Scan
 from rockiln.expected_findings import ExpectedFinding
 
 RECORD_PATH = "etc/rockiln/version.json"
 ARCHS_LABEL = "dev.rockiln.archs"
 _ARCH_VARIABLES = ("PYTORCH_ROCM_ARCH", "GPU_ARCHS", "AMDGPU_TARGETS", "HCC_AMDGPU_TARGET")
+ROCM_PACKAGE = re.compile(r"jax-rocm\d+-(?:plugin|pjrt)|pytorch-triton-rocm|tensorflow-rocm|onnxruntime-rocm")
 _HIP_LIBRARY = re.compile(r"(?:.*/)?libamdhip64\.so(?:\.[0-9]+)*")
 
 
@@ -34,32 +36,63 @@ class Promises:
     """Wheels of the record: normalised name → version."""
     record_archs: tuple[str, ...] | None = None
     """Of the record alone; None where there is none."""
+    faults: tuple[str, ...] = ()
+    """What of the record could not be understood, and so promises nothing."""
 
 
 def read_promises(scan: Scan, archs: tuple[str, ...] = (), absent: Mapping[str, str] | None = None) -> Promises:
     """What is given on the command line goes before what the image says."""
-    record = _read_record(scan)
-    recorded = tuple(map(str, record.get("archs", ()))) if record else None
+    record, faults = _read_record(scan)
+    recorded = tuple(map(str, record["archs"])) if "archs" in record else None
     chosen, source = _choose_archs(scan, archs, recorded)
     lines = [str(line) for key in ("absent", "provided-by-host") for line in record.get(key, ())]
     said = {soname: why for soname, _, why in (line.partition(": ") for line in lines)}
+    has_rocm = bool(record.get("rocm")) or _looks_like_rocm(scan)
     return Promises(
         archs=chosen,
         archs_source=source,
-        is_rocm=bool(record.get("rocm")) if record else _looks_like_rocm(scan),
+        is_rocm=bool(chosen) or has_rocm,
         absent={**said, **(absent or {})},
         expected=tuple(_read_expected(record)),
         versions=_read_versions(record),
         record_archs=recorded,
+        faults=faults,
     )
 
 
-def _read_record(scan: Scan) -> dict[str, list[object]]:
+def _read_record(scan: Scan) -> tuple[dict[str, list[object]], tuple[str, ...]]:
+    """Keys of the expected shape, and what is wrong with the others: whoever made the image may have changed it."""
+    content = scan.tree.read(RECORD_PATH)
+    if content is None:
+        return {}, ()
     try:
-        record = json.loads(scan.tree.read(RECORD_PATH) or b"{}")
-    except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}
+        record = json.loads(content)
+    except (ValueError, RecursionError) as fault:
+        return {}, (f"damaged JSON: {fault}",)
+    if not isinstance(record, dict):
+        return {}, ("not a JSON object",)
+    wrong = tuple(key for key, is_right in _SHAPES.items() if record.get(key) is not None and not is_right(record[key]))
+    kept = {key: value for key, value in record.items() if key in _SHAPES and value is not None and key not in wrong}
+    return kept, tuple(f"{key} is not what it should be: {json.dumps(record[key])[:60]}" for key in wrong)
+
+
+def _is_list_of(kind: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _are_expected(value: object) -> bool:
+    return _is_list_of(dict)(value) and all(_is_list_of(str)(row.get("paths") or []) for row in value)  # type: ignore[attr-defined]  # a list of dicts
+
+
+_SHAPES: Mapping[str, Callable[[object], bool]] = {
+    "rocm": lambda value: isinstance(value, str),
+    "archs": _is_list_of(str),
+    "absent": _is_list_of(str),
+    "provided-by-host": _is_list_of(str),
+    "packages": _is_list_of(dict),
+    "expected": _are_expected,
+}
+"""Keys of the record that the audits go by."""
 
 
 def _choose_archs(
@@ -83,7 +116,10 @@ def _split_archs(text: str) -> tuple[str, ...]:
 
 
 def _looks_like_rocm(scan: Scan) -> bool:
-    return bool(scan.targets) or any(_HIP_LIBRARY.fullmatch(path) for path in scan.tree.elves)
+    """Code for AMD's GPUs, the HIP runtime, or a package that is of no use without it."""
+    if scan.targets or any(_HIP_LIBRARY.fullmatch(path) for path in scan.tree.elves):
+        return True
+    return any(ROCM_PACKAGE.fullmatch(one.key) for one in list_distributions(scan.tree))
 
 
 def _read_versions(record: Mapping[str, list[object]]) -> dict[str, str]:

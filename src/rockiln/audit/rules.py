@@ -45,6 +45,8 @@ _TABLE = (
           "install the distribution anew, or take the rows out of RECORD in the step that removes the files"),
     _rule("identity", "error", "freeze-changed", "a package is not of the version that the image's own record names",
           "find the step that replaced it: constraints that hold for every later step prevent it"),
+    _rule("identity", "error", "promise-unreadable", "/etc/rockiln/version.json, the image's own record, is damaged",
+          "write it anew as the build did: the audit cannot hold the image to what is not said"),
     _rule("elf", "error", "needed-missing", "a library that a file links is nowhere in the image",
           "install the package that brings it"),
     _rule("elf", "error", "needed-unreachable", "a library that a file links is in the image, where nothing looks",

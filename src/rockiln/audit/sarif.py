@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from urllib.parse import quote
 
 import rockiln
 from rockiln.audit.finding import AuditReport, Finding
 from rockiln.audit.rules import RULES
+from rockiln.console import printable
 
 SCHEMA_URL = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 IMAGE_BASE = "IMAGE"
@@ -36,8 +38,8 @@ def _make_run(report: AuditReport) -> Json:
     driver = {"name": "rockiln audit", "semanticVersion": rockiln.__version__, "rules": rules}
     return {
         "tool": {"driver": driver},
-        "automationDetails": {"id": f"rockiln-audit/{report.subject}"},
-        "originalUriBaseIds": {IMAGE_BASE: {"description": {"text": f"the root of {report.subject}"}}},
+        "automationDetails": {"id": f"rockiln-audit/{printable(report.subject)}"},
+        "originalUriBaseIds": {IMAGE_BASE: {"description": {"text": f"the root of {printable(report.subject)}"}}},
         "columnKind": "unicodeCodePoints",
         "results": [_make_result(finding) for finding in report.findings],
     }
@@ -49,16 +51,16 @@ def _make_result(finding: Finding) -> Json:
         "ruleId": finding.rule,
         "ruleIndex": _INDEX[finding.rule],
         "level": "note" if is_expected else finding.severity,
-        "message": {"text": f"{finding.evidence}. {RULES[finding.rule].meaning}: {finding.remedy}."},
+        "message": {"text": f"{printable(finding.evidence)}. {RULES[finding.rule].meaning}: {finding.remedy}."},
         "locations": [_make_location(finding)],
     }
     if is_expected:
-        result["suppressions"] = [{"kind": "external", "justification": finding.reason}]
+        result["suppressions"] = [{"kind": "external", "justification": printable(finding.reason)}]
     return result
 
 
 def _make_location(finding: Finding) -> Json:
     if not finding.path:
         return {"logicalLocations": [{"name": "image settings", "kind": "object"}]}
-    uri = quote(finding.path.lstrip("/"))
+    uri = quote(os.fsencode(finding.path.lstrip("/")))
     return {"physicalLocation": {"artifactLocation": {"uri": uri, "uriBaseId": IMAGE_BASE}}}

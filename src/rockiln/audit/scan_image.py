@@ -14,7 +14,15 @@ from typing import BinaryIO, cast
 
 from rockiln.audit.image_index import ImageParts, Read, read_docker_manifest, read_oci_index
 from rockiln.audit.inspect_file import Wanted
-from rockiln.audit.layer_stream import Ahead, LayerScan, Readable, open_decompressed, scan_layer
+from rockiln.audit.layer_stream import (
+    STREAM_FAULTS,
+    Ahead,
+    LayerScan,
+    Readable,
+    name_fault,
+    open_decompressed,
+    scan_layer,
+)
 from rockiln.audit.merge_layers import merge_layers
 from rockiln.audit.scan import Scan, ignore_interrupt
 from rockiln.console import Console, Progress
@@ -35,7 +43,7 @@ def scan_layout(layout_path: Path, subject: str, wanted: Wanted, jobs: int, cons
     total = sum(_size_of(path) for path in paths)
     with console.progress(f"audit {subject}", total, "bytes") as progress:
         layers = _scan_blobs(paths, wanted, jobs if total > _ALONE_BYTES else 1, progress)
-    return merge_layers(subject, layers, parts.settings, wanted)
+    return _require_files(merge_layers(subject, layers, parts.settings, wanted))
 
 
 def read_layout(layout_path: Path) -> ImageParts:
@@ -54,7 +62,15 @@ def scan_archive(stream: Readable, subject: str, wanted: Wanted, console: Consol
     with console.progress(f"audit {subject}", total_bytes, "bytes") as progress:
         archive.read(_Counted(stream, progress))
     parts = archive.find_parts()
-    return merge_layers(subject, [archive.layer(name) for name in parts.layers], parts.settings, wanted)
+    layers = [archive.layer(name) for name in parts.layers]
+    return _require_files(merge_layers(subject, layers, parts.settings, wanted))
+
+
+def _require_files(scan: Scan) -> Scan:
+    """Of nothing there is nothing to say, least of all that it is well."""
+    if not scan.tree.nodes:
+        raise ImageError(f"{scan.subject}: the image holds no files", hint="was it copied whole, with its layers?")
+    return scan
 
 
 def _read_blob(layout_path: Path, name: str) -> bytes:
@@ -145,9 +161,9 @@ class _Archive:
         try:
             for member, archive in self._walk(open_decompressed(stream)):
                 self._keep(member, archive)
-        except (tarfile.TarError, EOFError, OSError) as fault:
-            hint = "is it an OCI archive, or the output of docker save?"
-            raise ImageError(f"{self._subject}: cannot be read as an archive: {fault}", hint=hint) from fault
+        except STREAM_FAULTS as fault:
+            message = f"{self._subject}: cannot be read as an archive: {name_fault(fault)}"
+            raise ImageError(message, hint="is it an OCI archive, or the output of docker save?") from fault
 
     def find_parts(self) -> ImageParts:
         """docker save of today writes both forms; the older one names the order of layers as well."""
@@ -185,7 +201,8 @@ class _Archive:
         if source is None:
             return
         ahead = Ahead(cast("Readable", source))
-        if ahead.peek(1) in {b"{", b"["} and member.size <= _MAX_JSON_BYTES:
+        is_json = name in {INDEX_NAME, DOCKER_MANIFEST_NAME} or ahead.peek(1) in {b"{", b"["}
+        if is_json and member.size <= _MAX_JSON_BYTES:
             self._texts[name] = ahead.read()
         elif name.endswith(".tar") or name.startswith("blobs/"):
             self._layers[name] = scan_layer(ahead, self._wanted, f"{self._subject}: {name}")

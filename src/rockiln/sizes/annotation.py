@@ -36,7 +36,7 @@ def read_manifest(name: str, digest: str, manifest: Mapping[str, Any], diff_ids:
         }
         archs = {str(arch): int(size_bytes) for arch, size_bytes in said.get("archs", {}).items()}
         kinds = {str(kind): int(size_bytes) for kind, size_bytes in said.get("kinds", {}).items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as fault:
         hint = "is this an image for linux/amd64?"
         raise ImageError(f"{name}: not an image manifest: {fault!r}", hint=hint) from fault
     return Sizes(

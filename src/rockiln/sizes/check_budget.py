@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rockiln.amounts import format_bytes, format_growth
 from rockiln.budget import Budget
+from rockiln.console import printable
 from rockiln.errors import BudgetError
 from rockiln.sizes.difference import Change, compare_packages
 from rockiln.sizes.inventory import Sizes
@@ -52,9 +53,11 @@ def describe_change(change: Change) -> str:
     versions = [change.before_version, change.after_version]
     words = {"added": f"{versions[1]} is new", "removed": f"{versions[0]} is gone"}
     moved = " → ".join(dict.fromkeys(version for version in versions if version))
-    return f"{format_growth(change.growth):>10}  {change.name} {words.get(change.what, moved).strip()}".rstrip()
+    said = printable(f"{change.name} {words.get(change.what, moved).strip()}")
+    return f"{format_growth(change.growth):>10}  {said}".rstrip()
 
 
 def _list_largest(sizes: Sizes) -> list[str]:
     largest = sorted(sizes.packages.items(), key=lambda item: (-item[1].size_bytes, item[0]))
-    return [f"{format_bytes(found.size_bytes):>10}  {owner} {found.version}" for owner, found in largest[:GROWTHS]]
+    rows = [(found.size_bytes, printable(f"{owner} {found.version}")) for owner, found in largest[:GROWTHS]]
+    return [f"{format_bytes(size_bytes):>10}  {said}" for size_bytes, said in rows]

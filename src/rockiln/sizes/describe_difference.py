@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rockiln.amounts import format_bytes, format_growth
+from rockiln.console import printable
 from rockiln.sizes.check_budget import describe_change
 from rockiln.sizes.difference import Change, Difference
 
@@ -17,7 +18,7 @@ def describe_difference(difference: Difference) -> str:
 
 
 def _list_lines(difference: Difference) -> Iterator[str]:
-    yield f"{difference.old} → {difference.new}"
+    yield printable(f"{difference.old} → {difference.new}")
     for change in (difference.compressed, difference.unpacked):
         if change.before_bytes and change.after_bytes:
             before, after = format_bytes(change.before_bytes), format_bytes(change.after_bytes)
@@ -42,7 +43,7 @@ def _describe_layers(difference: Difference) -> Iterator[str]:
     for sign, layers in (("-", difference.old_layers), ("+", difference.new_layers)):
         for layer in layers:
             size_bytes = layer.compressed_bytes or layer.unpacked_bytes
-            yield f"{sign + format_bytes(size_bytes):>10}  {layer.title}"
+            yield f"{sign + format_bytes(size_bytes):>10}  {printable(layer.title)}"
 
 
 def _describe_part(title: str, changes: Sequence[Change]) -> Iterator[str]:

@@ -62,7 +62,11 @@ def _read_wheel(record_path: str) -> tuple[str, str]:
 
 def _read_record(record_path: str, text: str) -> Iterator[str]:
     site = posixpath.dirname(posixpath.dirname(record_path))
-    for row in csv.reader(text.splitlines()):
+    try:
+        rows = list(csv.reader(text.splitlines()))
+    except csv.Error:  # a damaged list claims nothing
+        return
+    for row in rows:
         if row:
             yield posixpath.normpath(posixpath.join("/", site, row[0])).strip("/")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from rockiln.audit.image_index import ImageParts, read_docker_manifest, read_oci_index
-from rockiln.audit.layer_stream import GZIP, ZSTD, Readable
+from rockiln.audit.layer_stream import GZIP, STREAM_FAULTS, ZSTD, Readable, name_fault
 from rockiln.console import Console, Progress
 from rockiln.disk import disk_faults_named
 from rockiln.errors import ImageError
@@ -64,9 +64,9 @@ def measure_archive_file(file: IO[bytes], name: str, console: Console) -> Measur
         try:
             archive = stack.enter_context(tarfile.open(fileobj=file))
             members = {posixpath.normpath(member.name): member for member in archive}
-        except (tarfile.TarError, EOFError, OSError) as fault:
+        except STREAM_FAULTS as fault:
             hint = "is it an OCI archive, or the output of docker save?"
-            raise ImageError(f"{name}: cannot be read as an archive: {fault}", hint=hint) from fault
+            raise ImageError(f"{name}: cannot be read as an archive: {name_fault(fault)}", hint=hint) from fault
 
         def open_blob(wanted: str) -> IO[bytes]:
             member = members.get(posixpath.normpath(wanted))

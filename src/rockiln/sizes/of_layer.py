@@ -10,12 +10,11 @@ import hashlib
 import re
 import tarfile
 import tempfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, BinaryIO, NamedTuple, cast
 
-from rockiln.audit.layer_stream import OPAQUE, WHITEOUT, Ahead, Readable, open_decompressed
+from rockiln.audit.layer_stream import OPAQUE, STREAM_FAULTS, WHITEOUT, Ahead, Readable, name_fault, open_decompressed
 from rockiln.errors import ImageError
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
 from rockiln.sizes.device_code import MIN_BYTES, measure_device_code
@@ -64,8 +63,8 @@ def read_layer(stream: Readable, name: str) -> LayerFiles:
                 archive.members.clear()  # else an index of everything read grows
         while content.read(_CHUNK_BYTES):
             pass
-    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as fault:
-        raise ImageError(f"{name}: cannot read the layer: {fault}", hint="is the image whole?") from fault
+    except STREAM_FAULTS as fault:
+        raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
     return LayerFiles(
         diff_id=f"sha256:{content.hexdigest()}", files=reader.files, hardlinks=reader.hardlinks,
         symlinks=reader.symlinks, texts=reader.texts, removed=tuple(reader.removed), emptied=tuple(reader.emptied),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from rockiln.audit.foreign_json import take_object, take_objects, take_text, take_texts
 from rockiln.errors import FetchError, UsageError
 from rockiln.sizes.annotation import read_manifest
 from rockiln.sizes.inventory import Sizes
@@ -67,17 +68,16 @@ def measure_published(name: str) -> Sizes:
         manifest, digest = asking.read(f"manifests/{reference.version}")
         if "manifests" in manifest:
             manifest, digest = asking.read(f"manifests/{_choose(manifest, name)}")
-        config_digest = str((manifest.get("config") or {}).get("digest", ""))
+        config_digest = take_text(take_object(manifest, "config", name), "digest", name)
         config = asking.read(f"blobs/{config_digest}")[0] if config_digest else {}
-    diff_ids = (config.get("rootfs") or {}).get("diff_ids") or ()
-    return read_manifest(name, digest, manifest, [str(diff_id) for diff_id in diff_ids])
+    return read_manifest(name, digest, manifest, take_texts(take_object(config, "rootfs", name), "diff_ids", name))
 
 
 def _choose(index: Mapping[str, Any], name: str) -> str:
-    for entry in index["manifests"]:
-        platform = entry.get("platform") or {}
+    for entry in take_objects(index, "manifests", name):
+        platform = take_object(entry, "platform", name)
         if (platform.get("os"), platform.get("architecture")) == ("linux", "amd64"):
-            return str(entry["digest"])
+            return take_text(entry, "digest", name)
     raise UsageError(f"{name} has no image for linux/amd64", hint="name an image by its digest")
 
 
@@ -101,7 +101,7 @@ class _Asking:
         except httpx.HTTPStatusError as fault:
             status = fault.response.status_code
             raise FetchError(f"{url}: the registry answers {status}", hint=_HINT) from fault
-        except (httpx.HTTPError, ValueError) as fault:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as fault:
             raise FetchError(f"{url}: {fault}", hint=_HINT) from fault
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         named = path.rpartition("/")[2]
@@ -117,5 +117,7 @@ class _Asking:
         said = dict(_CHALLENGE.findall(challenge))
         query = urlencode({name: said[name] for name in ("service", "scope") if name in said})
         answer = self._client.get(f"{said.get('realm', '')}?{query}").raise_for_status().json()
+        if not isinstance(answer, dict):
+            raise FetchError(f"{url}: the registry hands out no token", hint=_HINT)
         self._headers["Authorization"] = f"Bearer {answer.get('token') or answer.get('access_token', '')}"
         return self._client.get(url, headers=self._headers)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rockiln.errors import AuditFailedError
+from rockiln.errors import AuditFailedError, UsageError
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_jobs, add_json
@@ -48,6 +48,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.audit.describe import describe_report
     from rockiln.verbs.slim import parse_archs
 
+    if args.json and args.format == "sarif":
+        raise UsageError("--json and --format sarif are two forms of one document", hint="give one of them")
     archs = tuple(sorted(parse_archs(args.archs))) if args.archs else ()
     absent = dict.fromkeys(args.provided_by_host, "--provided-by-host")
     reports = [audit_scan(scan, archs, absent) for word in args.subjects for scan in _scan(word, args, invocation)]

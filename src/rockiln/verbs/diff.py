@@ -54,10 +54,13 @@ def _measure_docker(word: str, invocation: Invocation) -> Measured:
     from rockiln.engines.docker import DockerEngine
     from rockiln.sizes.of_image import measure_stream
 
+    name = word.removeprefix(DOCKER)
+    if not name:
+        raise UsageError(f"{DOCKER} names no image", hint=f"{DOCKER}NAME:TAG, as `docker image ls` has it")
     engine = DockerEngine(environ=invocation.environ, console=invocation.console)
     if obstacle := engine.obstacle():
         raise UnavailableError(f"docker: {obstacle}", hint="`docker save -o FILE IMAGE` elsewhere, then give FILE")
-    pieces = engine.export(word.removeprefix(DOCKER))
+    pieces = engine.export(name)
     return measure_stream(pieces, word, invocation.folders.cache_path / "received", invocation.console)
 
 

@@ -77,7 +77,7 @@ def _read_distribution(tree: Tree, found: re.Match[str]) -> Distribution:
 def _read_direct_url(tree: Tree, folder: str) -> dict[str, object]:
     try:
         value = json.loads(tree.read(f"{folder}/direct_url.json") or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
