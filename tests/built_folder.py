@@ -16,6 +16,7 @@ from rockiln.layers import split
 from rockiln.manifest import Entry
 from rockiln.rootfs import Dropped, OwnerClass, Rootfs
 from rockiln.sizes.of_rootfs import add_up_rootfs, complete_sizes
+from rockiln.slim_rules import StripRule
 
 CLASSES: Mapping[str, OwnerClass] = {"wheel:jax": "framework", "deb:rocblas": "rocm"}
 DIGEST = "sha256:" + "ab" * 32
@@ -48,6 +49,8 @@ def add_files(rootfs: Rootfs, owner: str, files: Mapping[str, int]) -> Rootfs:
 def write_built(folder: Path, target_id: str, rootfs: Rootfs, contents: Contents) -> None:
     """plan, rootfs, dropped, slimmed and sizes; layers are half as large compressed."""
     planned = plan_jax(rocm=True)
+    strip = StripRule(rule="symbols", owners=("deb:*",), keep=(), why="only debuggers read them")
+    planned = replace(planned, recipe=replace(planned.recipe, strips=(strip,)))
     plans = split(rootfs, 10)
     layers = [
         Layer(
@@ -82,7 +85,10 @@ def _slimmed() -> dict[str, object]:
         "path": path, "owner": "deb:rocblas", "rule": "rocblas", "outcome": "slimmed", "before_bytes": 20_000,
         "after_bytes": 7000, "kept": {"gfx942": 7000}, "dropped": {"gfx90a": 13_000}, "reason": "", "missing": [],
     }  # fmt: skip
-    return {"files": [row], "shared": []}
+    sizes = {"before_bytes": 9000, "after_bytes": 4000}
+    stripped = {"path": "usr/bin/tool", "owner": "deb:tool", "rule": "symbols", **sizes}
+    shared = {"path": "srv/twin", "owner": "deb:tool", "size_bytes": 70_000, "rule": "twins", "link": "usr/bin/tool"}
+    return {"stripped": [stripped], "files": [row], "shared": [shared]}
 
 
 def write_smoke(folder: Path) -> None:

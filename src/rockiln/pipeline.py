@@ -122,7 +122,7 @@ def _make_image(
     )
     dropped = drop_paths(rootfs, planned.recipe.drops, contents)
     stripped = strip_symbols(dropped, planned.recipe.strips, contents, folders.cache_path)
-    slimmed = slim_archs(stripped, planned.target.archs, contents, folders.cache_path, jobs, console)
+    slimmed = slim_archs(stripped.rootfs, planned.target.archs, contents, folders.cache_path, jobs, console)
     shared = share_equal(slimmed.rootfs, planned.recipe.shares)
     layers = split(shared.rootfs, planned.recipe.layer_budget)
     sizes = add_up_rootfs(planned.id, shared.rootfs, layers, contents, folders.cache_path, console)
@@ -133,7 +133,8 @@ def _make_image(
     write_value(planned, folder / "plan.json")
     write_value(replace(shared.rootfs, dropped=()), folder / "rootfs.json")
     write_value(shared.rootfs.dropped, folder / "dropped.json")
-    write_value({"files": slimmed.files, "shared": shared.files}, folder / "slimmed.json")
+    cuts = {"stripped": stripped.files, "files": slimmed.files, "shared": shared.files}
+    write_value(cuts, folder / "slimmed.json")
     write_value(image.layers, folder / "layers.json")
     write_value(complete_sizes(sizes, image), folder / "sizes.json")
     write_value(report, folder / "audit.json")

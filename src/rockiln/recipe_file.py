@@ -263,7 +263,10 @@ def _read_drop(table: Table) -> tuple[When, DropRule]:
 
 def _read_strip(table: Table) -> tuple[When, StripRule]:
     strip = StripRule(
-        owners=table.texts("owners"), keep=_image_paths(table, "keep", ()), why=table.text("why")
+        rule=table.text("rule"),
+        owners=table.texts("owners"),
+        keep=_image_paths(table, "keep", ()),
+        why=table.text("why"),
     )
     when = _read_when(table)
     table.refuse_others()

@@ -23,6 +23,8 @@ class DropRule:
 class StripRule:
     """[[strip]]: libraries that lose their symbol and debug tables, which only debuggers read."""
 
+    rule: str
+    """Name, shown in reports: "symbols-of-wheels"."""
     owners: tuple[str, ...]
     """Globs over owners ("wheel:*")."""
     keep: tuple[str, ...]

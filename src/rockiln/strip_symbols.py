@@ -1,8 +1,8 @@
-"""Rootfs + strip rules → Rootfs whose libraries carry no symbol and debug tables; RECORD files say what is left.
+"""Rootfs + strip rules → Rootfs whose libraries carry no symbol and debug tables, and which these are.
 
 Loaders never read these tables: they lie behind everything that is mapped, and only section headers lead to them. So
 everything up to the first table stays as it is, byte for byte, and what follows it moves up. A file that is built in
-another way is left alone.
+another way is left alone. RECORD files say what is left.
 """
 
 from __future__ import annotations
@@ -48,26 +48,54 @@ SECTION_HEADER_BYTES = 64
 SHT_SYMTAB_SHNDX, SHF_INFO_LINK = 18, 0x40
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrippedFile:
+    """A library that lost its tables, and the first rule that names it."""
+
+    path: str
+    owner: str
+    rule: str
+    before_bytes: int
+    after_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stripped:
+    """The tree with stripped libraries, and a row for each, by path."""
+
+    rootfs: Rootfs
+    files: tuple[StrippedFile, ...] = ()
+
+
 def strip_symbols(
     rootfs: Rootfs, rules: Sequence[StripRule], contents: Contents, cache_path: Path
-) -> Rootfs:
+) -> Stripped:
     """The tree with each library that a rule names stripped; results are remembered below `cache_path`."""
     stripped: dict[str, Content] = {}
-    for entry in _find_libraries(rootfs.entries.values(), rules):
+    files = []
+    for entry, rule in _find_libraries(rootfs.entries.values(), rules):
         if content := _strip_content(entry, contents, cache_path):
             stripped[entry.path] = content
+            files.append(StrippedFile(
+                path=entry.path, owner=entry.owner, rule=rule,
+                before_bytes=entry.size_bytes, after_bytes=content.size_bytes,
+            ))  # fmt: skip
     if not stripped:
-        return rootfs
-    return replace(rootfs, entries=change_contents(rootfs.entries, stripped, contents))
+        return Stripped(rootfs=rootfs)
+    left = replace(rootfs, entries=change_contents(rootfs.entries, stripped, contents))
+    return Stripped(rootfs=left, files=tuple(sorted(files, key=lambda file: file.path)))
 
 
-def _find_libraries(entries: Iterable[Entry], rules: Sequence[StripRule]) -> Iterator[Entry]:
-    compiled = [(compile_globs(rule.owners), compile_globs(rule.keep)) for rule in rules]
+def _find_libraries(entries: Iterable[Entry], rules: Sequence[StripRule]) -> Iterator[tuple[Entry, str]]:
+    """With the name of the first rule that names it."""
+    compiled = [(rule.rule, compile_globs(rule.owners), compile_globs(rule.keep)) for rule in rules]
     for entry in entries:
         if entry.kind != "file" or not LIBRARY.search(entry.path):
             continue
-        if any(owners.fullmatch(entry.owner) and not keep.fullmatch(entry.path) for owners, keep in compiled):
-            yield entry
+        for rule, owners, keep in compiled:
+            if owners.fullmatch(entry.owner) and not keep.fullmatch(entry.path):
+                yield entry, rule
+                break
 
 
 def _strip_content(entry: Entry, contents: Contents, cache_path: Path) -> Content | None:

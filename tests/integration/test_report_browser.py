@@ -155,6 +155,26 @@ def test_file_says_what_why_says(opened: Page) -> None:
     assert "libnuma.so.1" in said["error"]
 
 
+def test_all_that_was_left_out_is_told_and_summed(opened: Page) -> None:
+    """3600 B dropped, 5000 of symbols, 13,000 of GPU code and 70,000 in an equal file."""
+    figure = opened.locator(".figure", has_text="Left out")
+    assert figure.locator("strong").text_content() == "91.6\u00a0kB"
+    words = "dropped by 1 rule, symbols of 1 file, GPU code of 1 file, 1 equal file"
+    assert figure.locator("small").text_content() == words
+    rules = opened.locator("#left-out summary").all_text_contents()
+    assert [rule for rule in rules if rule.startswith("symbols")] == [
+        "symbolsonly debuggers read them1 file5.0\u00a0kB"
+    ]
+    opened.goto(f"{opened.url.partition('#')[0]}#/full/deb%3Atool")
+    opened.reload()
+    opened.keyboard.press("/")
+    opened.keyboard.type("usr/bin/tool")
+    opened.keyboard.press("ArrowDown")
+    opened.keyboard.press("Enter")
+    facts = str(opened.locator("#side dl").text_content())
+    assert "9.0\u00a0kB \u2192 4.0\u00a0kB, without symbol and debug tables, by rule symbols" in facts
+
+
 def test_names_of_files_are_text(opened: Page) -> None:
     opened.get_by_role("button", name="full", exact=True).click()
     for word in ("bold", "quoted", "@SCRIPT@", "__proto__"):

@@ -69,6 +69,11 @@ def test_why_follows_links_of_links(project: Path, capsys: pytest.CaptureFixture
     assert said.startswith(f"/{KERNEL}: file of")
 
 
+def test_why_names_the_rule_that_stripped_a_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said, _ = ask(project, capsys, "why", JAX, "/usr/bin/tool")
+    assert said.splitlines()[2] == "  stripped by rule 'symbols': 9.0 kB → 4.0 kB, without symbol and debug tables"
+
+
 def test_why_of_a_circle_of_links_ends(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, said = ask(project, capsys, "why", JAX, "/srv/circle/x")
     assert code == 2

@@ -19,14 +19,13 @@ from rockiln.contents import Contents
 from rockiln.errors import IntegrityError
 from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.elf import read_elf
-from rockiln.rootfs import Rootfs
 from rockiln.slim_rules import StripRule
-from rockiln.strip_symbols import plan_strip, strip_symbols
+from rockiln.strip_symbols import Stripped, StrippedFile, plan_strip, strip_symbols
 
 SITE = "opt/venv/lib/python3.11/site-packages"
 LIBRARY = f"{SITE}/pkg/answer.cpython-311-x86_64-linux-gnu.so"
 RECORD = f"{SITE}/pkg-1.0.dist-info/RECORD"
-RULE = StripRule(owners=("wheel:*",), keep=(), why="a test")
+RULE = StripRule(rule="symbols", owners=("wheel:*",), keep=(), why="a test")
 SOURCE = "".join(f"static int part{n}(int x) {{ return x * {n}; }}\n" for n in range(300)) + (
     "int values[3] = {1, 2, 3};\nint answer(int x) { return "
     + " + ".join(f"part{n}(x)" for n in range(300)) + " + values[0]; }\n"
@@ -54,10 +53,10 @@ def compile_library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., b
 
 
 def strip(data: bytes, contents: Contents, tmp_path: Path, rule: StripRule = RULE) -> bytes:
-    return contents.read_bytes(strip_tree(data, contents, tmp_path, rule).entries[LIBRARY].sha256)
+    return contents.read_bytes(strip_tree(data, contents, tmp_path, rule).rootfs.entries[LIBRARY].sha256)
 
 
-def strip_tree(data: bytes, contents: Contents, tmp_path: Path, rule: StripRule = RULE) -> Rootfs:
+def strip_tree(data: bytes, contents: Contents, tmp_path: Path, rule: StripRule = RULE) -> Stripped:
     row = "pkg/answer.cpython-311-x86_64-linux-gnu.so,sha256=old,1\r\n"
     record = f"pkg/__init__.py,sha256=abc,3\r\n{row}pkg-1.0.dist-info/RECORD,,\r\n".encode()
     rootfs = make_rootfs(contents, {LIBRARY: ("wheel:pkg", data), RECORD: ("wheel:pkg", record)})
@@ -84,6 +83,23 @@ def test_what_is_mapped_stays_byte_for_byte(
     assert not [name for name in names if name.startswith(".debug")]
     assert {".dynsym", ".dynstr", ".comment", ".shstrtab"} <= names
     assert ctypes.CDLL(str(tmp_path / "new")).answer(2) == ctypes.CDLL(str(tmp_path / "old")).answer(2) == 89701
+
+
+def test_stripped_library_is_told_with_the_first_rule_that_names_it(
+    compile_library: Callable[..., bytes], contents: Contents, tmp_path: Path
+) -> None:
+    data = compile_library("-g")
+    rootfs = make_rootfs(contents, {LIBRARY: ("wheel:pkg", data), f"{SITE}/small.so": ("wheel:pkg", b"no ELF")})
+    rules = [StripRule(rule=name, owners=(owner,), keep=(), why="") for name, owner in
+             (("debs", "deb:*"), ("wheels", "wheel:*"), ("all", "**"))]  # fmt: skip
+    stripped = strip_symbols(rootfs, rules, contents, tmp_path / "cache")
+    after_bytes = stripped.rootfs.entries[LIBRARY].size_bytes
+    assert 0 < after_bytes < len(data) - 4096
+    assert stripped.files == (
+        StrippedFile(
+            path=LIBRARY, owner="wheel:pkg", rule="wheels", before_bytes=len(data), after_bytes=after_bytes
+        ),
+    )  # fmt: skip
 
 
 @pytest.mark.skipif(not shutil.which("readelf"), reason="binutils are not installed")
@@ -143,7 +159,7 @@ def test_stripping_twice_changes_nothing_more(
 def test_record_has_the_new_hash_and_size(
     compile_library: Callable[..., bytes], contents: Contents, tmp_path: Path
 ) -> None:
-    tree = strip_tree(compile_library(), contents, tmp_path)
+    tree = strip_tree(compile_library(), contents, tmp_path).rootfs
     library = contents.read_bytes(tree.entries[LIBRARY].sha256)
     digest = base64.urlsafe_b64encode(hashlib.sha256(library).digest()).decode().rstrip("=")
     assert contents.read_bytes(tree.entries[RECORD].sha256).decode() == (
@@ -157,8 +173,8 @@ def test_record_has_the_new_hash_and_size(
 @pytest.mark.parametrize(
     "rule",
     [
-        StripRule(owners=("deb:*",), keep=(), why="other owners"),
-        StripRule(owners=("wheel:*",), keep=("**/answer*.so",), why="kept"),
+        StripRule(rule="symbols", owners=("deb:*",), keep=(), why="other owners"),
+        StripRule(rule="symbols", owners=("wheel:*",), keep=("**/answer*.so",), why="kept"),
     ],
     ids=["owners", "keep"],
 )
@@ -171,7 +187,7 @@ def test_rule_decides_which_libraries(
 
 def test_without_rules_the_tree_is_the_same_one(contents: Contents, tmp_path: Path) -> None:
     rootfs = make_rootfs(contents, {LIBRARY: ("wheel:pkg", b"x")})
-    assert strip_symbols(rootfs, (), contents, tmp_path) is rootfs
+    assert strip_symbols(rootfs, (), contents, tmp_path) == Stripped(rootfs=rootfs)
 
 
 def test_result_is_remembered_and_made_again_when_it_is_gone(
@@ -179,7 +195,7 @@ def test_result_is_remembered_and_made_again_when_it_is_gone(
 ) -> None:
     data = compile_library()
     first = strip_tree(data, contents, tmp_path)
-    new = first.entries[LIBRARY].sha256
+    new = first.rootfs.entries[LIBRARY].sha256
     inode = contents.path_of(new).stat().st_ino
     with monkeypatch.context() as patch:
         patch.setattr(Contents, "put", None)
@@ -187,7 +203,7 @@ def test_result_is_remembered_and_made_again_when_it_is_gone(
     assert contents.path_of(new).stat().st_ino == inode
     contents.discard(new)
     assert strip_tree(data, contents, tmp_path) == first
-    assert contents.holds(new, first.entries[LIBRARY].size_bytes)
+    assert contents.holds(new, first.rootfs.entries[LIBRARY].size_bytes)
 
 
 def test_damaged_library_is_named_and_nothing_is_made_of_it(

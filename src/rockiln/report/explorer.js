@@ -138,7 +138,10 @@ function makeFileFacts(node, way) {
   const owner = way[1];
   const layer = target.layers.find((one) => one.owners.includes(owner.name));
   const path = `/${node.path}`;
-  const change = ((target.slimmed || {}).files || []).find((item) => `/${item.path}` === path);
+  const { stripped, files } = target.slimmed || EMPTY_CUTS;
+  const isThis = (item) => `/${item.path}` === path;
+  const bare = stripped.flatMap((part) => part.files).find(isThis);
+  const change = files.find(isThis);
   const findings = ((target.audit || {}).findings || []).filter((finding) => finding.path === path);
   const rows = [
     ["Path", make("span", { class: "mono" }, breakPath(path))],
@@ -147,6 +150,7 @@ function makeFileFacts(node, way) {
     ["Brought by", `${owner.name} ${owner.item.version}`],
     ["Layer", layer ? layer.title : "\u2013"],
     ...(node.children || []).map((arch) => [arch.name === "host" ? "Host code and data" : `Code for ${arch.name}`, formatBytes(arch.bytes)]),
+    ...(bare ? [["Symbols", `${formatBytes(bare.before_bytes)} \u2192 ${formatBytes(bare.after_bytes)}, without symbol and debug tables, by rule ${bare.rule}`]] : []),
     ...(change ? [["Other GPUs", describeChange(change)]] : []),
     ...findings.map((finding) => [finding.severity, `${finding.evidence} ${finding.remedy}`]),
   ];

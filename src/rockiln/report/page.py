@@ -13,7 +13,9 @@ import re
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = ("elements.js", "squarify.js", "treemap.js", "explorer.js", "search.js", "keyboard.js", "sections.js", "page.js")
+SCRIPTS = (
+    "elements.js", "squarify.js", "treemap.js", "explorer.js", "search.js", "keyboard.js", "sections.js", "page.js",
+)  # fmt: skip
 _MARKER = re.compile("@([A-Z]+)@")
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 

@@ -88,15 +88,31 @@ function makeFigures(target) {
     make("div", { class: "figure" }, make("dt", {}, label), make("dd", {}, make("strong", {}, value), note ? make("small", {}, note) : null, bar));
   const within = (bytes, ceiling) =>
     ceiling ? [`of ${formatBytes(ceiling)} allowed`, makeBar(bytes, ceiling, bytes > ceiling ? "over" : "")] : ["no budget", null];
-  const cut = (target.slimmed || { files: [] }).files.filter((item) => item.outcome === "slimmed");
-  const left = target.drops.reduce((sum, drop) => sum + drop.bytes, 0) + cut.reduce((sum, item) => sum + item.before_bytes - item.after_bytes, 0);
-  const how = [target.drops.length ? `by ${plural(target.drops.length, "rule")}` : "", cut.length ? `cut out of ${plural(cut.length, "file")}` : ""];
+  const [left, how] = sumLeftOut(target);
   return make("dl", { class: "figures" },
     figure("To pull", formatBytes(target.compressed), ...within(target.compressed, target.budget.compressed)),
     figure("Unpacked", formatBytes(target.unpacked), ...within(target.unpacked, target.budget.unpacked)),
     figure("Packages", formatCount(target.packages.length), plural(target.files, "file")),
     figure("GPU code", target.archs.host < target.unpacked ? formatBytes(target.unpacked - target.archs.host) : "none", describeArchs(target)),
-    figure("Left out", formatBytes(left), how.filter(Boolean).join(", ") || null));
+    figure("Left out", formatBytes(left), how.join(", ") || null));
+}
+
+const EMPTY_CUTS = { stripped: [], files: [], shared: [] };
+const sumSaved = (items) => items.reduce((sum, item) => sum + item.before_bytes - item.after_bytes, 0);
+
+/** Bytes that are not in the image, and in words what they were: whole paths, tables and code out of files, equal files. */
+function sumLeftOut(target) {
+  const { stripped, files, shared } = target.slimmed || EMPTY_CUTS;
+  const tables = stripped.flatMap((part) => part.files);
+  const cut = files.filter((item) => item.outcome === "slimmed");
+  const dropped = target.drops.reduce((sum, drop) => sum + drop.bytes, 0);
+  const parts = [
+    [dropped, `dropped by ${plural(target.drops.length, "rule")}`],
+    [sumSaved(tables), `symbols of ${plural(tables.length, "file")}`],
+    [sumSaved(cut), `GPU code of ${plural(cut.length, "file")}`],
+    [shared.reduce((sum, item) => sum + item.size_bytes, 0), plural(shared.length, "equal file")],
+  ];
+  return [parts.reduce((sum, [bytes]) => sum + bytes, 0), parts.filter(([bytes]) => bytes).map(([, words]) => words)];
 }
 
 function describeArchs(target) {
@@ -129,29 +145,30 @@ function makeDrops(target) {
         drop.largest.map(([path, bytes, owner]) => [breakPath(`/${path}`), owner, formatBytes(bytes)])),
       drop.files > drop.largest.length ? make("p", { class: "note" }, `The largest ${drop.largest.length}; rockiln show ${target.id} dropped lists all.`) : null));
   return section("left-out", "Left out", "What packages brought and the build took out again: by a rule of the recipe, or since it is for other GPUs.",
-    items.length ? items : make("p", { class: "empty" }, "No rule took anything."), makeSlimmed(target));
+    items.length ? items : make("p", { class: "empty" }, "No rule took anything whole."), makeSlimmed(target));
 }
 
-/** Files with code for GPUs: what was cut out of them, and what was left alone and why. */
+/** What was cut out of files, rule by rule for symbols; files with code for GPUs; links in place of equal files. */
 function makeSlimmed(target) {
   if (!target.slimmed) return null;
-  const { files, shared } = target.slimmed;
-  const by = (outcome) => files.filter((item) => item.outcome === outcome).sort((one, other) => other.before_bytes - other.after_bytes - one.before_bytes + one.after_bytes || (one.path < other.path ? -1 : 1));
+  const { stripped, files, shared } = target.slimmed;
+  const order = (items) => [...items].sort((one, other) => sumSaved([other]) - sumSaved([one]) || (one.path < other.path ? -1 : 1));
+  const by = (outcome) => order(files.filter((item) => item.outcome === outcome));
   return make("div", {},
+    stripped.map((part) => makeSlimmedPart(part.rule, part.why, order(part.files), (item) => `without symbol and debug tables, of ${item.owner}`)),
     makeSlimmedPart("cut", "code for other GPUs was cut out of these files", by("slimmed"), (item) => `keeps ${listTargets(item.kept)}; without ${listTargets(item.dropped)}`),
     makeSlimmedPart("left alone", "not fully understood, so nothing was cut", by("refused"), (item) => item.reason),
     makeSlimmedPart("needed", "all of their code is for GPUs of this image, or for all", by("unchanged"), (item) => item.reason || `keeps ${listTargets(item.kept)}`),
-    makeSlimmedPart("equal files", "the same bytes under several names are kept once", shared.map((item) => ({ ...item, before_bytes: item.size_bytes, after_bytes: 0 })), (item) => `link to /${item.link}`));
+    makeSlimmedPart("equal files", "the same bytes under several names are kept once", shared.map((item) => ({ ...item, before_bytes: item.size_bytes, after_bytes: 0 })), (item) => `link to /${item.link}, by rule ${item.rule}`));
 }
 
 const listTargets = (targets) => Object.keys(targets || {}).join(", ") || "no code";
 
 function makeSlimmedPart(title, why, items, describe) {
   if (!items.length) return null;
-  const saved = items.reduce((sum, item) => sum + item.before_bytes - item.after_bytes, 0);
   const shown = items.slice(0, 200);
   return make("details", { class: "rule" },
-    make("summary", {}, make("b", {}, title), make("span", { class: "why" }, why), make("span", { class: "n" }, plural(items.length, "file")), make("span", { class: "n" }, formatBytes(saved))),
+    make("summary", {}, make("b", {}, title), make("span", { class: "why" }, why), make("span", { class: "n" }, plural(items.length, "file")), make("span", { class: "n" }, formatBytes(sumSaved(items)))),
     makeTable(title, [["File", "mono path"], ["What", "wide"], ["Before", "n"], ["After", "n"]],
       shown.map((item) => [breakPath(`/${item.path}`), describe(item), formatBytes(item.before_bytes), formatBytes(item.after_bytes)])),
     items.length > shown.length ? make("p", { class: "note" }, `The first ${shown.length}; rockiln show TARGET slimmed lists all.`) : null);

@@ -40,7 +40,7 @@ def describe_target(target_id: str, folder: Path, measured: Measured, budget: Bu
             for layer in sizes.layers
         ],
         "drops": _sum_drops(read_stage(folder, "dropped", target_id), plan["recipe"]),
-        "slimmed": _read_slimmed(folder),
+        "slimmed": _read_slimmed(folder, plan["recipe"]),
         "audit": _read_audit(folder),
         "smoke": _read_smoke(folder, sizes.digest),
     }  # fmt: skip
@@ -76,13 +76,18 @@ def _sum_rule(rule: str, why: str, items: list[Mapping[str, Any]]) -> Record:
     }
 
 
-def _read_slimmed(folder: Path) -> Record | None:
-    """Rows of files with code, or data about code, for GPUs; those that were dropped whole are among the drops."""
+def _read_slimmed(folder: Path, recipe: Mapping[str, Any]) -> Record | None:
+    """Stripped libraries by rule, files with code or data for GPUs, links; what went whole is among the drops."""
     slimmed = _read_if_there(folder / "slimmed.json")
     if not isinstance(slimmed, dict):
         return None
     rows = [row for row in slimmed.get("files", ()) if row["outcome"] != "dropped"]
-    return {"files": rows, "shared": slimmed.get("shared", [])}
+    reasons = {rule["rule"]: rule["why"] for rule in recipe["strips"]}
+    by_rule: dict[str, list[Record]] = {}
+    for row in slimmed["stripped"]:
+        by_rule.setdefault(row["rule"], []).append(row)
+    stripped = [{"rule": rule, "why": reasons.get(rule, ""), "files": found} for rule, found in by_rule.items()]
+    return {"stripped": stripped, "files": rows, "shared": slimmed["shared"]}
 
 
 def _read_audit(folder: Path) -> Record | None:

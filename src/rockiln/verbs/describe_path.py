@@ -34,6 +34,10 @@ def _describe_more(value: Record) -> Iterator[str]:
     if value.get("archs"):
         host = value["size_bytes"] - sum(value["archs"].values())
         yield f"  code for {_list_sizes(value['archs'])}; the rest {format_bytes(host)}"
+    if "stripped" in value:
+        cut = value["stripped"]
+        sizes = f"{format_bytes(cut['before_bytes'])} → {format_bytes(cut['after_bytes'])}"
+        yield f"  stripped by rule {cut['rule']!r}: {sizes}, without symbol and debug tables"
     if "code" in value:
         yield _describe_code(value["code"])
     if "shared" in value:

@@ -69,11 +69,10 @@ def _find_dropped(path: str, target_id: str, invocation: Invocation) -> Record |
 
 
 def _find_slimmed(path: str, target_id: str, invocation: Invocation) -> Record:
-    """What became of its code for GPUs, and the rule by which it is a link; nothing where neither is so."""
+    """The rule that took its symbols, what became of its code for GPUs, and the rule by which it is a link."""
     slimmed: dict[str, list[Record]] = read_stage_value(target_id, "slimmed", invocation)  # type: ignore[assignment]
-    file = next((item for item in slimmed["files"] if item["path"] == path), None)
-    shared = next((item for item in slimmed["shared"] if item["path"] == path), None)
-    return {name: item for name, item in (("code", file), ("shared", shared)) if item}
+    names = {"stripped": "stripped", "files": "code", "shared": "shared"}
+    return {name: item for part, name in names.items() for item in slimmed[part] if item["path"] == path}
 
 
 def _find_archs(path: str, target_id: str, invocation: Invocation) -> Record:
