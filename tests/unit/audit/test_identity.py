@@ -136,3 +136,34 @@ def test_changed_and_missing_files_of_a_record_are_found(tree: AuditTree) -> Non
         ("record-differs", f"/{SITE}/one-1.dist-info"),
         ("record-missing", f"/{SITE}/one-1.dist-info"),
     ]
+
+
+def put_on_cpu_record(tree: AuditTree) -> AuditTree:
+    """What `FROM` an image for CPUs gives: its record says that there is no ROCm, whatever came later."""
+    tree.promise(rocm="")
+    tree.install("nvidia-cublas-cu12", "12.8.4.1", {"nvidia/cublas/__init__.py": ""})
+    return tree
+
+
+def test_cuda_package_beside_a_cpu_record_is_no_fault(tree: AuditTree) -> None:
+    assert put_on_cpu_record(tree).faults() == []
+
+
+def test_archs_asked_for_go_before_a_cpu_record(tree: AuditTree) -> None:
+    install_torch(put_on_cpu_record(tree), "2.8.0+cpu", "None")
+    assert tree.faults() == []
+    assert tree.faults("gfx950") == [
+        ("cuda-package", f"/{SITE}/nvidia_cublas_cu12-12.8.4.1.dist-info"),
+        ("torch-not-hip", f"/{SITE}/torch/version.py"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["jax-rocm7-pjrt", "jax_rocm60_plugin", "tensorflow-rocm", "pytorch-triton-rocm"])
+def test_rocm_package_goes_before_a_cpu_record(tree: AuditTree, name: str) -> None:
+    put_on_cpu_record(tree).install(name, "0.6.2", {})
+    assert tree.faults() == [("cuda-package", f"/{SITE}/nvidia_cublas_cu12-12.8.4.1.dist-info")]
+
+
+def test_hip_runtime_goes_before_a_cpu_record(tree: AuditTree) -> None:
+    put_on_cpu_record(tree).compile("usr/lib/x86_64-linux-gnu/libamdhip64.so.7")
+    assert ("cuda-package", f"/{SITE}/nvidia_cublas_cu12-12.8.4.1.dist-info") in tree.faults()
