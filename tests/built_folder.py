@@ -8,13 +8,16 @@ from pathlib import Path
 
 from imaging import make_rootfs, plan_jax
 
+from rockiln.built_values import BUILT, has_value, make_note, note_smoke
 from rockiln.console import Console
 from rockiln.contents import Contents
+from rockiln.folders import VALUES
 from rockiln.image import Image, Layer
 from rockiln.jsonable import write_value
 from rockiln.layers import split
 from rockiln.manifest import Entry
 from rockiln.rootfs import Dropped, OwnerClass, Rootfs
+from rockiln.sealed import write_sealed
 from rockiln.sizes.of_rootfs import add_up_rootfs, complete_sizes
 from rockiln.slim_rules import StripRule
 
@@ -70,6 +73,13 @@ def write_built(folder: Path, target_id: str, rootfs: Rootfs, contents: Contents
     write_value(layers, folder / "layers.json")
     sizes = add_up_rootfs(target_id, rootfs, plans, contents, contents.path.parent / "cache", Console(None))
     write_value(complete_sizes(sizes, image), folder / "sizes.json")
+    note_build(folder)
+
+
+def note_build(folder: Path) -> None:
+    """Vouch for all values that are there, as the end of a build does."""
+    names = [f"{value}.json" for value in VALUES if has_value(folder, value)]
+    write_sealed(folder / BUILT, make_note(folder, names))
 
 
 def _dropped() -> Sequence[Dropped]:
@@ -104,6 +114,7 @@ def write_smoke(folder: Path) -> None:
     ]
     value = {"target_id": "tiny", "image_digest": DIGEST, "engine": "embedded", "checks": checks}
     write_value(value, folder / "smoke.json")
+    note_smoke(folder)
 
 
 def write_audit(folder: Path, path: str) -> None:
@@ -115,3 +126,4 @@ def write_audit(folder: Path, path: str) -> None:
          "remedy": "", "reason": "the host brings it"},
     ]  # fmt: skip
     write_value({"subject": "tiny", "archs": ["gfx942"], "findings": findings, "counts": {}}, folder / "audit.json")
+    note_build(folder)

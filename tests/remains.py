@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from rockiln.built_values import SMOKED
 from small_project import SmallProject
 
 SCRATCH_FOLDERS = ("store/partial", "contents/partial", "layers/partial", "workshop")
@@ -35,7 +36,7 @@ def list_files(project: SmallProject) -> set[str]:
 
 
 def _is_built(path: Path) -> bool:
-    return path.is_file() and path.name != "smoke.json"
+    return path.is_file() and path.name not in {"smoke.json", SMOKED}
 
 
 def list_damaged(project: SmallProject) -> list[str]:

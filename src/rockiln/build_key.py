@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 
 import rockiln
+from rockiln.built_values import BUILT, make_note
 from rockiln.errors import ImageError
 from rockiln.folders import VALUES
 from rockiln.image import Compression, Image
@@ -18,8 +19,6 @@ from rockiln.plan import PlannedTarget
 from rockiln.sealed import read_sealed, write_sealed
 from rockiln.write_image import read_image
 
-BUILT = "built"
-"""In a target's folder: what was built there last, and under which key."""
 FILES = (*(f"{value}.json" for value in VALUES), "image/index.json")
 """Of the note, besides what the digest covers."""
 
@@ -70,8 +69,7 @@ def remember_image(folder: Path, key: str, image: Image) -> None:
 
 
 def _make_note(folder: Path, key: str, image: Image) -> bytes:
-    files = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
-    return dump({"key": key, "digest": image.digest, "files": files}).encode()
+    return make_note(folder, FILES, key=key, digest=image.digest)
 
 
 def _strip_host_path(planned: PlannedTarget) -> dict[str, object]:

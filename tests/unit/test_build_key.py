@@ -10,7 +10,8 @@ import pytest
 from imaging import make_folders, make_locked, make_rootfs, make_wheel, plan_jax
 from leftovers import flip_byte
 
-from rockiln.build_key import BUILT, compute_build_key, find_finished_image, remember_image
+from rockiln.build_key import compute_build_key, find_finished_image, remember_image
+from rockiln.built_values import BUILT
 from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.folders import VALUES

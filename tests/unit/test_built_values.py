@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from built_folder import LIBRARY, small_tree, write_audit, write_built
+from built_folder import LIBRARY, small_tree, write_audit, write_built, write_smoke
+from rockiln.built_values import BUILT
 from rockiln.cli import main
 from rockiln.contents import Contents
 from rockiln.manifest import Entry
+from rockiln.sealed import write_sealed
 
 ROOT = Path(__file__).parents[2]
 JAX, TENSORFLOW = "jax-0.6.2-cpu-py3.11-debian-12", "tensorflow-2.19.1-cpu-py3.11-debian-12"
@@ -95,6 +98,56 @@ def test_why_as_json_is_a_record(project: Path, capsys: pytest.CaptureFixture[st
     value = json.loads(said)
     assert (value["owner"], value["version"], value["archs"]) == ("deb:rocblas", "1.0", {"gfx942": 7000})
     assert value["code"]["outcome"] == "slimmed"
+
+
+DAMAGES = {
+    "object": lambda _: b'{"a":1}', "list": lambda _: b"[1]", "empty": lambda _: b"", "null": lambda _: b"null",
+    "cut": lambda data: data[: len(data) // 2], "one byte": lambda data: data[:-2] + b" " + data[-1:],
+    "no text": lambda _: b"\xff\xfe",
+}  # fmt: skip
+STAGES = ("sizes", "slimmed", "audit", "layers", "rootfs", "dropped", "smoke", "plan")
+READ_BY_WHY = {"sizes", "slimmed", "audit", "layers", "rootfs"}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("stage", STAGES)
+def test_damaged_value_is_named_by_whoever_reads_it(
+    project: Path, capsys: pytest.CaptureFixture[str], stage: str, damage: Callable[[bytes], bytes]
+) -> None:
+    write_smoke(project / "build" / JAX)
+    path = project / "build" / JAX / f"{stage}.json"
+    path.write_bytes(damage(path.read_bytes()))
+    commands = [("show", JAX, stage)]
+    commands += [("report", JAX)] if stage != "layers" else []  # sizes hold all that the page says of layers
+    commands += [("why", JAX, f"/{KERNEL}")] if stage in READ_BY_WHY else []
+    commands += [("why", JAX, "/usr/share/man/man3/tool.3")] if stage == "dropped" else []
+    commands += [("diff", JAX, JAX)] if stage in {"sizes", "rootfs"} else []
+    for words in commands:
+        code, said, fault = ask(project, capsys, *words)
+        assert (words, code, said) == (words, 2, "")
+        assert str(path) in fault
+        assert f"hint: rockiln {'smoke' if stage == 'smoke' else 'build'} {JAX} writes it anew" in fault
+        assert len(fault.splitlines()) == 2
+    assert not (project / "build" / JAX / "report.html").exists()
+
+
+@pytest.mark.parametrize("note", [b"", b"{}", b"damaged"])
+def test_values_of_an_unfinished_build_are_not_read(
+    project: Path, capsys: pytest.CaptureFixture[str], note: bytes
+) -> None:
+    write_sealed(project / "build" / JAX / BUILT, note)
+    if note == b"damaged":
+        (project / "build" / JAX / BUILT).write_bytes(note)
+    code, _, fault = ask(project, capsys, "show", JAX, "sizes")
+    assert code == 2
+    assert "unfinished build" in fault
+
+
+def test_values_are_shown_as_they_were_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_smoke(project / "build" / JAX)
+    for stage in STAGES:
+        code, said, _ = ask(project, capsys, "show", JAX, stage)
+        assert (code, said) == (0, (project / "build" / JAX / f"{stage}.json").read_text())
 
 
 def test_report_of_all_takes_what_is_built(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

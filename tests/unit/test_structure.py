@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
 FLOORS = (
-    ("errors", "amounts", "artifact", "folders", "console", "image", "archs", "source_tree"),
-    ("disk", "scratch", "sealed", "jsonable", "names", "tables", "manifest", "locked"),
+    ("errors", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree"),
+    ("disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked"),
     ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
     (
         "rootfs", "slim_rules", "matrix", "compatibility", "lock_file", "store", "contents", "sandbox", "kernel_data",

@@ -9,9 +9,10 @@ from typing import Any
 
 import rockiln
 from rockiln.budget import Budget
+from rockiln.built_values import read_value
 from rockiln.errors import UsageError
 from rockiln.report.file_tree import Node, build_tree, count_nodes, prune
-from rockiln.report.target_facts import describe_target, read_stage
+from rockiln.report.target_facts import describe_target
 from rockiln.sizes.difference import Measured
 from rockiln.sizes.inventory import HOST
 from rockiln.sizes.kinds import KINDS
@@ -33,7 +34,7 @@ def gather_facts(folders: Mapping[str, Path], budgets: Mapping[str, Budget]) -> 
     targets = []
     for target_id, folder in folders.items():
         facts = describe_target(target_id, folder, measured[target_id], budgets.get(target_id, Budget()))
-        facts["packages"] = _list_packages(target_id, folder, measured[target_id], archs, trees)
+        facts["packages"] = _list_packages(folder, measured[target_id], archs, trees)
         targets.append(facts)
     pruned, floor_bytes = _prune_all([json.loads(text) for text in trees])
     return {
@@ -54,10 +55,10 @@ def _require_measured(target_id: str, folder: Path) -> Measured:
 
 
 def _list_packages(
-    target_id: str, folder: Path, measured: Measured, archs: Sequence[str], trees: dict[str, int]
+    folder: Path, measured: Measured, archs: Sequence[str], trees: dict[str, int]
 ) -> list[dict[str, Any]]:
     """Each owner with its class and the number of its tree; equal trees of two targets have one number."""
-    owners = read_stage(folder, "rootfs", target_id)["owners"]
+    owners = read_value(folder, "rootfs")["owners"]
     files: dict[str, list[Any]] = {}
     for file in (measured.files or {}).values():
         files.setdefault(file.owner, []).append(file)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rockiln.audit.rules import RULES
 from rockiln.budget import Budget
-from rockiln.errors import UsageError
+from rockiln.built_values import has_value, read_value
 from rockiln.sizes.difference import Measured
 
 Record = dict[str, Any]
@@ -21,7 +20,7 @@ LISTED_PATHS = 100
 
 def describe_target(target_id: str, folder: Path, measured: Measured, budget: Budget) -> Record:
     """Sums, layers, what was left out and why, and what checks said; None where a check has not run."""
-    plan = read_stage(folder, "plan", target_id)
+    plan = read_value(folder, "plan")
     target, sizes = plan["target"], measured.sizes
     return {
         "id": target_id,
@@ -39,7 +38,7 @@ def describe_target(target_id: str, folder: Path, measured: Measured, budget: Bu
              "unpacked": layer.unpacked_bytes, "owners": list(layer.owners)}
             for layer in sizes.layers
         ],
-        "drops": _sum_drops(read_stage(folder, "dropped", target_id), plan["recipe"]),
+        "drops": _sum_drops(read_value(folder, "dropped"), plan["recipe"]),
         "slimmed": _read_slimmed(folder, plan["recipe"]),
         "audit": _read_audit(folder),
         "smoke": _read_smoke(folder, sizes.digest),
@@ -78,10 +77,10 @@ def _sum_rule(rule: str, why: str, items: list[Mapping[str, Any]]) -> Record:
 
 def _read_slimmed(folder: Path, recipe: Mapping[str, Any]) -> Record | None:
     """Stripped libraries by rule, files with code or data for GPUs, links; what went whole is among the drops."""
-    slimmed = _read_if_there(folder / "slimmed.json")
-    if not isinstance(slimmed, dict):
+    slimmed = _find_value(folder, "slimmed")
+    if slimmed is None:
         return None
-    rows = [row for row in slimmed.get("files", ()) if row["outcome"] != "dropped"]
+    rows = [row for row in slimmed["files"] if row["outcome"] != "dropped"]
     reasons = {rule["rule"]: rule["why"] for rule in recipe["strips"]}
     by_rule: dict[str, list[Record]] = {}
     for row in slimmed["stripped"]:
@@ -92,29 +91,18 @@ def _read_slimmed(folder: Path, recipe: Mapping[str, Any]) -> Record | None:
 
 def _read_audit(folder: Path) -> Record | None:
     """Findings, and what each of their rules means."""
-    audit = _read_if_there(folder / "audit.json")
-    if not isinstance(audit, dict):
+    audit = _find_value(folder, "audit")
+    if audit is None:
         return None
     rules = sorted({finding["rule"] for finding in audit["findings"]} & RULES.keys())
     return {"findings": audit["findings"], "meanings": {rule: RULES[rule].meaning for rule in rules}}
 
 
 def _read_smoke(folder: Path, digest: str) -> Record | None:
-    smoke = _read_if_there(folder / "smoke.json")
-    return {**smoke, "is_current": smoke.get("image_digest") == digest} if isinstance(smoke, dict) else None
+    smoke = _find_value(folder, "smoke")
+    return {**smoke, "is_current": smoke["image_digest"] == digest} if smoke else None
 
 
-def read_stage(folder: Path, stage: str, target_id: str) -> Any:
-    """The value of a stage. Raises UsageError where a build left none."""
-    value = _read_if_there(folder / f"{stage}.json")
-    if value is None:
-        hint = f"rockiln build {target_id}"
-        raise UsageError(f"{target_id} is not built, or its {stage}.json is damaged", hint=hint)
-    return value
-
-
-def _read_if_there(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
+def _find_value(folder: Path, stage: str) -> Any:
+    """The value of a stage; None where it left none."""
+    return read_value(folder, stage) if has_value(folder, stage) else None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rockiln.built_values import has_value, read_value
 from rockiln.disk import write_whole
 from rockiln.errors import ImageError, UsageError
 from rockiln.sizes.annotation import ANNOTATION, annotate, read_manifest
@@ -18,20 +19,17 @@ _FILE = "file"
 
 
 def read_measured(folder: Path) -> Measured | None:
-    """What the last build in a target's folder left; None where it left nothing, or in the form of an older rockiln."""
-    sizes = read_sizes(folder / "sizes.json")
-    rootfs = _read_json(folder / "rootfs.json")
-    if sizes is None or rootfs is None:
+    """What the last build in a target's folder left; None where there was none. Raises UsageError for damage."""
+    if not has_value(folder, "sizes") or not has_value(folder, "rootfs"):
         return None
+    sizes = _decode(read_value(folder, "sizes"))
+    rootfs = read_value(folder, "rootfs")
     titles = {owner: layer.title for layer in sizes.layers for owner in layer.owners}
-    try:
-        files = {
-            path: FileSize(path, entry[5], entry[6], entry[8], titles.get(entry[8], ""), find_kind(path))
-            for path, entry in rootfs["entries"].items()
-            if entry[1] == _FILE
-        }
-    except (KeyError, TypeError, IndexError, AttributeError):
-        return None
+    files = {
+        path: FileSize(path, entry[5], entry[6], entry[8], titles.get(entry[8], ""), find_kind(path))
+        for path, entry in rootfs["entries"].items()
+        if entry[1] == _FILE
+    }
     return Measured(sizes=sizes, files=files)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
+from typing import Any
 
+from rockiln.built_values import read_text, read_value
 from rockiln.errors import UsageError
 from rockiln.folders import VALUES
 from rockiln.invocation import Invocation
@@ -21,8 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """The JSON of one stage, as the last build or smoke left it."""
-    planned = select_one(args.target, invocation)
-    text = read_stage(planned, args.stage, invocation)
+    text = read_text(invocation.folders.target_path(select_one(args.target, invocation)), args.stage)
     return Answer(text=text.rstrip("\n"), value=None)
 
 
@@ -35,20 +35,6 @@ def select_one(glob: str, invocation: Invocation) -> str:
     return chosen[0].id
 
 
-def read_stage(target_id: str, stage: str, invocation: Invocation) -> str:
-    """Text of build/TARGET/STAGE.json. Raises UsageError where there is none yet."""
-    path = invocation.folders.target_path(target_id) / f"{stage}.json"
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        verb = "smoke" if stage == "smoke" else "build"
-        raise UsageError(f"{target_id} has no {stage} yet", hint=f"rockiln {verb} {target_id}") from None
-
-
-def read_stage_value(target_id: str, stage: str, invocation: Invocation) -> object:
-    """The same, decoded. Raises UsageError where it is damaged."""
-    try:
-        return json.loads(read_stage(target_id, stage, invocation))
-    except ValueError:
-        path = invocation.folders.target_path(target_id) / f"{stage}.json"
-        raise UsageError(f"{path} is damaged", hint=f"rockiln build {target_id} writes it anew") from None
+def read_stage(target_id: str, stage: str, invocation: Invocation) -> Any:
+    """The value of build/TARGET/STAGE.json. Raises UsageError where there is none yet, or it is damaged."""
+    return read_value(invocation.folders.target_path(target_id), stage)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rockiln.built_values import note_smoke
 from rockiln.errors import UsageError
 from rockiln.image import Image
 from rockiln.invocation import Invocation
@@ -64,7 +65,9 @@ def smoke_target(
 
     engine = choose_engine(engine_name, invocation)
     report = run_smoke(image, planned.recipe, engine, tiers, invocation.jobs, invocation.console)
-    write_value(report, invocation.folders.target_path(planned.id) / "smoke.json")
+    folder = invocation.folders.target_path(planned.id)
+    write_value(report, folder / "smoke.json")
+    note_smoke(folder)
     return Answer(text=describe_report(report), value=report, fault=find_fault(report, planned.recipe))
 
 

@@ -11,7 +11,7 @@ from rockiln.invocation import Invocation
 from rockiln.sizes.kinds import find_kind
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.describe_path import describe_path
-from rockiln.verbs.show import read_stage_value, select_one
+from rockiln.verbs.show import read_stage, select_one
 
 Record = dict[str, object]
 MAX_STEPS = 1000
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """Look the path up in the values of the last build, through the links that lead to it."""
     target_id = select_one(args.target, invocation)
-    rootfs: Record = read_stage_value(target_id, "rootfs", invocation)  # type: ignore[assignment]  # a Rootfs
+    rootfs: Record = read_stage(target_id, "rootfs", invocation)
     entries: dict[str, list[object]] = rootfs["entries"]  # type: ignore[assignment]
     path = _follow_folders(args.path.strip("/"), entries)
     value = _find_entry(path, rootfs, target_id, invocation) or _find_dropped(path, target_id, invocation)
@@ -46,7 +46,7 @@ def _find_entry(path: str, rootfs: Record, target_id: str, invocation: Invocatio
     if entry is None:
         return None
     owner = str(entry[8])
-    layers: list[Record] = read_stage_value(target_id, "layers", invocation)  # type: ignore[assignment]
+    layers: list[Record] = read_stage(target_id, "layers", invocation)
     layer = next((item["title"] for item in layers if owner in item["owners"]), "")  # type: ignore[operator]
     found = {"path": path, "kind": entry[1], "size_bytes": entry[5], "link": entry[7], "owner": owner, "layer": layer}
     version = owners.get(owner, {}).get("version", "")
@@ -62,7 +62,7 @@ def _sum_below(path: str, entries: dict[str, list[Any]]) -> Record:
 
 def _find_dropped(path: str, target_id: str, invocation: Invocation) -> Record | None:
     """A path that a rule took out; with the sum of all that went below it."""
-    dropped: list[dict[str, Any]] = read_stage_value(target_id, "dropped", invocation)  # type: ignore[assignment]
+    dropped: list[dict[str, Any]] = read_stage(target_id, "dropped", invocation)
     found = next((item for item in dropped if item["path"] == path), None)
     sizes = [item["size_bytes"] for item in dropped if item["path"].startswith(f"{path}/")]
     return found and {**found, **({"below": {"files": len(sizes), "size_bytes": sum(sizes)}} if sizes else {})}
@@ -70,20 +70,20 @@ def _find_dropped(path: str, target_id: str, invocation: Invocation) -> Record |
 
 def _find_slimmed(path: str, target_id: str, invocation: Invocation) -> Record:
     """The rule that took its symbols, what became of its code for GPUs, and the rule by which it is a link."""
-    slimmed: dict[str, list[Record]] = read_stage_value(target_id, "slimmed", invocation)  # type: ignore[assignment]
+    slimmed: dict[str, list[Record]] = read_stage(target_id, "slimmed", invocation)
     names = {"stripped": "stripped", "files": "code", "shared": "shared"}
     return {name: item for part, name in names.items() for item in slimmed[part] if item["path"] == path}
 
 
 def _find_archs(path: str, target_id: str, invocation: Invocation) -> Record:
     """Bytes of device code in the file as it is now, by target."""
-    sizes: dict[str, Any] = read_stage_value(target_id, "sizes", invocation)  # type: ignore[assignment]  # Sizes
+    sizes: dict[str, Any] = read_stage(target_id, "sizes", invocation)
     return {"archs": sizes["code"].get(path, {})}
 
 
 def _find_findings(path: str, target_id: str, invocation: Invocation) -> Record:
     """What the audit of the build found about it."""
-    report: dict[str, Any] = read_stage_value(target_id, "audit", invocation)  # type: ignore[assignment]  # an AuditReport
+    report: dict[str, Any] = read_stage(target_id, "audit", invocation)
     return {"findings": [finding for finding in report["findings"] if finding["path"] == f"/{path}"]}
 
 

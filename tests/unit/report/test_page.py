@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from built_folder import MARKUP, add_files, small_tree, write_audit, write_built, write_smoke
+from rockiln.built_values import note_smoke
 from rockiln.contents import Contents
 from rockiln.errors import UsageError
 from rockiln.report import page_facts
@@ -114,6 +115,7 @@ def test_checks_of_another_build_are_said_to_be(folder: Path) -> None:
     assert len(target["audit"]["findings"]) == 2
     smoke = json.loads((folder / "smoke.json").read_text())
     (folder / "smoke.json").write_text(json.dumps({**smoke, "image_digest": "sha256:0"}))
+    note_smoke(folder)
     assert not gather_facts({"tiny": folder}, {})["targets"][0]["smoke"]["is_current"]
 
 

@@ -1,0 +1,74 @@
+"""build/TARGET/STAGE.json → the value that a stage left there, if it is what the build or smoke noted beside it.
+
+A note holds the hash of each value, and a hash of itself: a file that was cut, changed or mixed with those of another
+build is named, whoever reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rockiln.errors import UsageError
+from rockiln.jsonable import dump
+from rockiln.sealed import read_sealed, write_sealed
+
+FORMAT = 2
+"""Raised when values get other fields: those of an older rockiln are made again."""
+BUILT, SMOKED = "built", "smoked"
+"""Notes in a target's folder: of the last build, and of the last smoke."""
+FETCHED = ("lock", "fetch")
+"""`rockiln fetch` writes these too, after a build or before the first: they are no part of what a build vouches for."""
+
+
+def make_note(folder: Path, names: Iterable[str], **facts: str) -> bytes:
+    """The text of a note: facts, and the hashes of the files `names` in a target's folder."""
+    files = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    return dump({**facts, "format": FORMAT, "files": files}).encode()
+
+
+def note_smoke(folder: Path) -> None:
+    """Vouch for the smoke.json that was just written."""
+    write_sealed(folder / SMOKED, make_note(folder, ("smoke.json",)))
+
+
+def has_value(folder: Path, stage: str) -> bool:
+    """Whether the stage left something, damaged or not."""
+    return (folder / f"{stage}.json").exists()
+
+
+def read_text(folder: Path, stage: str) -> str:
+    """The JSON of a stage of the target whose folder it is. Raises UsageError where there is none, or another one."""
+    path = folder / f"{stage}.json"
+    hint = f"rockiln {'smoke' if stage == 'smoke' else 'build'} {folder.name}"
+    try:
+        content = path.read_bytes()
+        text = content.decode("utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{folder.name} has no {stage} yet: it is not built", hint=hint) from None
+    except (OSError, UnicodeDecodeError) as fault:
+        raise UsageError(f"{path}: cannot be read: {fault}", hint=f"{hint} writes it anew") from fault
+    if stage not in FETCHED and hashlib.sha256(content).hexdigest() != _read_noted(folder, path.name):
+        what = "damaged, or left by an unfinished build or another rockiln"
+        raise UsageError(f"{path} is {what}", hint=f"{hint} writes it anew")
+    return text
+
+
+def read_value(folder: Path, stage: str) -> Any:
+    """The same, decoded."""
+    text = read_text(folder, stage)
+    try:
+        return json.loads(text)
+    except ValueError as fault:
+        hint = f"rockiln build {folder.name} writes it anew"
+        raise UsageError(f"{folder / stage}.json is damaged: {fault}", hint=hint) from fault
+
+
+def _read_noted(folder: Path, name: str) -> str:
+    """The hash under which a file was noted; "" where it was not, or in the form of another rockiln."""
+    body = read_sealed(folder / (SMOKED if name == "smoke.json" else BUILT))
+    note = json.loads(body) if body else {}
+    return str(note["files"].get(name, "")) if note.get("format") == FORMAT else ""
