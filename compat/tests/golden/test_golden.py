@@ -1,4 +1,4 @@
-"""Small extensions, one feature each: translated both ways, compiled for four GPUs, executed in the emulator, compared."""
+"""Small extensions, one feature each: translated both ways, compiled for four GPUs, executed in the emulator."""
 
 from __future__ import annotations
 
