@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from rockiln.console import printable
 from rockiln.errors import DiskError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -17,16 +18,19 @@ _REFUSED = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR})
 
 
 @contextmanager
-def disk_faults_named(path: Path, needed_bytes: int = 0) -> Iterator[None]:
-    """Turn a full or unwritable disk, met while writing at `path`, into DiskError; other errors pass through."""
+def disk_faults_named(path: Path, needed_bytes: int = 0, *, hint: str = "") -> Iterator[None]:
+    """Turn a full or unwritable disk, met while writing at `path`, into DiskError; other errors pass through.
+
+    `hint` is for places that are neither in the cache nor in the project.
+    """
     try:
         yield
     except OSError as fault:
         if fault.errno in _FULL:
-            raise make_full_error(path, needed_bytes) from fault
+            raise make_full_error(path, needed_bytes, hint) from fault
         if fault.errno in _REFUSED:
-            hint = "give the folder to this user, or choose others with --cache and --project"
-            raise DiskError(f"{path}: cannot write: {os.strerror(fault.errno or 0)}", hint=hint) from fault
+            message = f"{printable(str(path))}: cannot write: {os.strerror(fault.errno or 0)}"
+            raise DiskError(message, hint=hint or _FOLDER_HINT) from fault
         raise
 
 
@@ -43,9 +47,9 @@ def require_room(path: Path, needed_bytes: int) -> None:
         raise make_full_error(path, needed_bytes)
 
 
-def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
+def write_whole(path: Path, content: bytes, mode: int = 0o644, *, hint: str = "") -> None:
     """Write in one step: a reader sees the old file or the new one. What a killed process left is written over."""
-    with disk_faults_named(path, len(content)):
+    with disk_faults_named(path, len(content), hint=hint):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial_path = path.with_name(f".{path.name}.partial")
         with _open_alone(partial_path) as file:
@@ -78,10 +82,12 @@ def _is_named(path: Path, descriptor: int) -> bool:
         return False
 
 
-def make_full_error(path: Path, needed_bytes: int = 0) -> DiskError:
+def make_full_error(path: Path, needed_bytes: int = 0, hint: str = "") -> DiskError:
     """The error that says so, and how much is free."""
     needed = f", {needed_bytes} bytes are needed" if needed_bytes else ""
-    return DiskError(f"{path}: the disk is full: {free_bytes(path)} bytes are free{needed}", hint=_HINT)
+    message = f"{printable(str(path))}: the disk is full: {free_bytes(path)} bytes are free{needed}"
+    return DiskError(message, hint=hint or _ROOM_HINT)
 
 
-_HINT = "make room, or put the cache on another disk: ROCKILN_CACHE=FOLDER"
+_FOLDER_HINT = "give the folder to this user, or choose others with --cache and --project"
+_ROOM_HINT = "make room, or put the cache on another disk: ROCKILN_CACHE=FOLDER"

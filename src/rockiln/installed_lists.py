@@ -6,18 +6,19 @@ RECORD of wheels (sha256, size) and dpkg's .md5sums. Only lines about changed fi
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
 import posixpath
 from collections.abc import Callable, Mapping
 
 from rockiln.contents import Content, Contents
 from rockiln.manifest import Entry
+from rockiln.record_rows import read_rows
 
 DPKG_INFO = "var/lib/dpkg/info/"
 _MD5_HEX = 32
 
-CorrectLine = Callable[[str], str]
+Correct = Callable[[str], str]
+"""A list's text → the same with what is true now."""
 
 
 def change_contents(
@@ -62,24 +63,22 @@ def _correct_lists(
 
 def _choose_corrector(
     path: str, links: Mapping[str, str], changed: Mapping[str, Content], contents: Contents
-) -> CorrectLine | None:
+) -> Correct | None:
     if path.endswith(".dist-info/RECORD"):
         site_path = path.rsplit("/", 2)[0]
-        return lambda line: _correct_row(line, site_path, changed)
+        return lambda text: "".join(_correct_row(row, line, site_path, changed) for row, line in read_rows(text))
     if path.startswith(DPKG_INFO) and path.endswith(".md5sums"):
-        return lambda line: _correct_sum(line, links, changed, contents)
+        return lambda text: "\n".join(_correct_sum(line, links, changed, contents) for line in text.split("\n"))
     return None
 
 
-def _rewrite(entry: Entry, contents: Contents, correct: CorrectLine) -> Entry:
-    lines = contents.read_bytes(entry.sha256).decode("utf-8", "surrogateescape").splitlines(keepends=True)
-    text = "".join(map(correct, lines)).encode("utf-8", "surrogateescape")
-    sha256, size_bytes = contents.put_bytes(text)
+def _rewrite(entry: Entry, contents: Contents, correct: Correct) -> Entry:
+    text = correct(contents.read_bytes(entry.sha256).decode("utf-8", "surrogateescape"))
+    sha256, size_bytes = contents.put_bytes(text.encode("utf-8", "surrogateescape"))
     return entry._replace(sha256=sha256, size_bytes=size_bytes)
 
 
-def _correct_row(line: str, site_path: str, changed: Mapping[str, Content]) -> str:
-    row = next(csv.reader([line]), [])
+def _correct_row(row: list[str], line: str, site_path: str, changed: Mapping[str, Content]) -> str:
     content = changed.get(posixpath.normpath(posixpath.join(site_path, row[0]))) if len(row) == 3 else None
     if content is None:
         return line
@@ -89,7 +88,7 @@ def _correct_row(line: str, site_path: str, changed: Mapping[str, Content]) -> s
 
 
 def _correct_sum(line: str, links: Mapping[str, str], changed: Mapping[str, Content], contents: Contents) -> str:
-    content = changed.get(listed_path(line.rstrip("\n"), links))
+    content = changed.get(listed_path(line, links))
     if content is None:
         return line
     with contents.open(content.sha256) as file:

@@ -7,16 +7,15 @@ that is emptied goes too, unless a rule keeps it.
 
 from __future__ import annotations
 
-import csv
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from rockiln.contents import Contents
 from rockiln.installed_lists import DPKG_INFO, find_top_links, listed_path
 from rockiln.manifest import Entry
+from rockiln.record_rows import read_rows
 from rockiln.rootfs import Dropped, Rootfs
 from rockiln.slim_rules import DropRule
 
@@ -160,22 +159,22 @@ def _rewrite_records(kept: dict[str, Entry], dropped: Mapping[str, str], content
     return {
         **kept,
         **{
-            path: _keep_lines(entry, contents, _RecordLines(path.rsplit("/", 2)[0], dropped).is_left)
+            path: _keep_rows(entry, contents, path.rsplit("/", 2)[0], dropped)
             for path, entry in kept.items()
             if path.endswith(".dist-info/RECORD")
         },
     }
 
 
-class _RecordLines(NamedTuple):
-    """Tells which lines of a RECORD are about files that are left."""
-
-    site_path: str
-    dropped: Mapping[str, str]
-
-    def is_left(self, line: str) -> bool:
-        row = next(csv.reader([line]), [""])
-        return posixpath.normpath(posixpath.join(self.site_path, row[0])) not in self.dropped
+def _keep_rows(entry: Entry, contents: Contents, site_path: str, dropped: Mapping[str, str]) -> Entry:
+    """A RECORD without the rows of what went."""
+    text = contents.read_bytes(entry.sha256).decode("utf-8", "surrogateescape")
+    left = "".join(
+        line
+        for row, line in read_rows(text)
+        if not row or posixpath.normpath(posixpath.join(site_path, row[0])) not in dropped
+    )
+    return entry if left == text else _put_text(entry, contents, left)
 
 
 def _rewrite_dpkg_lists(kept: dict[str, Entry], dropped: Mapping[str, str], contents: Contents) -> dict[str, Entry]:
@@ -191,9 +190,11 @@ def _rewrite_dpkg_lists(kept: dict[str, Entry], dropped: Mapping[str, str], cont
 
 def _keep_lines(entry: Entry, contents: Contents, is_left: Callable[[str], bool]) -> Entry:
     """The same file without the lines that are not left; untouched bytes where all are."""
-    lines = contents.read_bytes(entry.sha256).decode("utf-8", "surrogateescape").splitlines(keepends=True)
-    left = [line for line in lines if is_left(line.rstrip("\r\n"))]
-    if len(left) == len(lines):
-        return entry
-    sha256, size_bytes = contents.put_bytes("".join(left).encode("utf-8", "surrogateescape"))
+    lines = contents.read_bytes(entry.sha256).decode("utf-8", "surrogateescape").split("\n")
+    left = [line for line in lines if is_left(line)]
+    return entry if len(left) == len(lines) else _put_text(entry, contents, "\n".join(left))
+
+
+def _put_text(entry: Entry, contents: Contents, text: str) -> Entry:
+    sha256, size_bytes = contents.put_bytes(text.encode("utf-8", "surrogateescape"))
     return entry._replace(sha256=sha256, size_bytes=size_bytes)

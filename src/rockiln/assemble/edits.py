@@ -12,6 +12,7 @@ from rockiln.contents import Content, Contents
 from rockiln.errors import AssembleError
 from rockiln.manifest import Entry, Unpacked
 from rockiln.recipe import FileEdit
+from rockiln.record_rows import read_rows
 
 
 def apply_edits(
@@ -64,7 +65,7 @@ def _change_record(one: Unpacked, path: str, content: Content, contents: Content
         return {}
     folder = record.path.removesuffix(f"{dist_info}/RECORD")
     digest = base64.urlsafe_b64encode(bytes.fromhex(content.sha256)).decode().rstrip("=")
-    rows = list(csv.reader(io.StringIO(contents.read_bytes(record.sha256).decode())))
+    rows = [row for row, _ in read_rows(contents.read_bytes(record.sha256).decode())]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in rows:

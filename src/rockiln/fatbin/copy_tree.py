@@ -17,6 +17,9 @@ PlaceFile = Callable[[Path, Path], None]
 """(source, destination): make the destination."""
 
 
+COPY_HINT = "make room there and let this user write there, or name another place: --output PATH"
+
+
 def copy_file(source: Path, destination: Path) -> None:
     """One regular file, with all that belongs to it."""
     shutil.copyfile(source, destination)
@@ -27,7 +30,7 @@ def copy_file(source: Path, destination: Path) -> None:
 def copied_folder(source: Path, destination: Path, place_file: PlaceFile) -> Iterator[Path]:
     """Copy `source` to a partial name, where the block may work on it; then it becomes `destination`."""
     partial = partial_path(destination)
-    with disk_faults_named(destination):
+    with disk_faults_named(destination, hint=COPY_HINT):
         remove_folder(partial)
         try:
             _copy_folders(source, partial, place_file)

@@ -35,6 +35,9 @@ _VERIFIERS: Mapping[Form, Callable[[int, int, AbstractSet[str]], Verification]] 
     "elf": verify_files, "bundle": verify_bundle_files, "database": verify_database_files,
 }  # fmt: skip
 
+Announce = Callable[[int], None]
+"""Told a descriptor of the new file before it is in place."""
+
 FAT_BINARY = "fat-binary"
 """Rule of ELF files that hold bundles."""
 
@@ -58,16 +61,18 @@ class FileResult:
 
 
 def slim_file(
-    path: Path, output_path: Path, archs: AbstractSet[str], *, form: Form = "elf", dry_run: bool = False
-) -> FileResult | None:
+    path: Path, output_path: Path, archs: AbstractSet[str], *, form: Form = "elf", dry_run: bool = False,
+    announce: Announce | None = None,
+) -> FileResult | None:  # fmt: skip
     """Write the smaller file to `output_path`, which may be `path`; None for a file without device code.
 
-    Where nothing is to do or the file is refused, nothing is written.
+    Where nothing is to do or the file is refused, nothing is written. `announce` is told of the new file, when it is
+    proven and just before it takes its name.
     """
     with path.open("rb") as file:
 
         def write(cut: Cut) -> None:
-            _replace(cut, file, output_path, archs, form)
+            _replace(cut, file, output_path, archs, form, announce)
 
         return slim_open_file(path, file, archs, None if dry_run else write, form)
 
@@ -98,13 +103,17 @@ def write_proven(cut: Cut, old: int, new: int, archs: AbstractSet[str], form: Fo
     require(not verification.faults, f"the cut did not verify: {'; '.join(verification.faults[:3])}")
 
 
-def _replace(cut: Cut, file: BinaryIO, output_path: Path, archs: AbstractSet[str], form: Form) -> None:
+def _replace(
+    cut: Cut, file: BinaryIO, output_path: Path, archs: AbstractSet[str], form: Form, announce: Announce | None
+) -> None:
     before = os.fstat(file.fileno())
     with open_partial(output_path) as output:
         write_proven(cut, file.fileno(), output.fileno(), archs, form)
         after = os.fstat(file.fileno())
         is_same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
         require(is_same, "the file changed while it was read")
+        if announce:
+            announce(output.fileno())
         finish(output, output_path, file.fileno())
 
 

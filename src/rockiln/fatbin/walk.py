@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from rockiln.fatbin.notes import is_note, note_path
 from rockiln.fatbin.write_cut import is_partial
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
 from rockiln.kernel_data.judge import is_candidate
@@ -37,7 +38,9 @@ class Tree:
     data_files: tuple[Found, ...]
     """What rockiln.kernel_data has something to say about."""
     record_paths: tuple[Path, ...]
-    """RECORD files of installed wheels."""
+    """RECORD files of installed wheels; a link is one as well."""
+    note_paths: tuple[Path, ...] = ()
+    """What a killed process noted about files that it may have replaced; see rockiln.fatbin.notes."""
 
 
 def walk_tree(root: Path, named_path: Path) -> Tree:
@@ -46,30 +49,39 @@ def walk_tree(root: Path, named_path: Path) -> Tree:
     `named_path` is what the root is called, where it is a copy on its way.
     """
     found: dict[Kind, dict[tuple[int, int], Found]] = {"elf": {}, "data": {}}
-    records = []
+    records, notes = [], []
     for entry in _scan(root):
         path = Path(entry)
         if entry.name == "RECORD" and path.parent.suffix == ".dist-info":
             records.append(path)
+        if is_note(entry.name):
+            notes.append(path)
+        if is_note(entry.name) or entry.is_symlink():
+            continue
         facts = entry.stat(follow_symlinks=False)
         if kind := _find_kind(path, str(named_path / path.relative_to(root)), facts.st_size):
             known = found[kind].get((facts.st_dev, facts.st_ino), Found(paths=(), size_bytes=facts.st_size))
             found[kind][facts.st_dev, facts.st_ino] = replace(known, paths=tuple(sorted((*known.paths, path))))
     elf_files, data_files = (tuple(sorted(one.values(), key=lambda one: one.paths)) for one in found.values())
-    return Tree(root=root, elf_files=elf_files, data_files=data_files, record_paths=tuple(sorted(records)))
+    return Tree(
+        root=root, elf_files=elf_files, data_files=data_files, record_paths=tuple(sorted(records)),
+        note_paths=tuple(sorted(notes)),
+    )  # fmt: skip
 
 
 def walk_file(path: Path) -> Tree:
     """The same for one file."""
     found = (Found(paths=(path,), size_bytes=path.stat().st_size),)
     is_data = _find_kind(path, str(path), max(found[0].size_bytes, _MIN_BYTES)) == "data"
+    notes = (note,) if (note := note_path(path)).is_file() else ()
     return Tree(
-        root=path, elf_files=() if is_data else found, data_files=found if is_data else (), record_paths=()
-    )
+        root=path, elf_files=() if is_data else found, data_files=found if is_data else (), record_paths=(),
+        note_paths=notes,
+    )  # fmt: skip
 
 
 def _scan(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Regular files below `folder`, on its own file system."""
+    """Regular files below `folder`, on its own file system; and links that are called RECORD."""
     device = folder.stat().st_dev
     waiting = [str(folder)]
     while waiting:
@@ -78,7 +90,7 @@ def _scan(folder: Path) -> Iterator[os.DirEntry[str]]:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.stat(follow_symlinks=False).st_dev == device:
                         waiting.append(entry.path)
-                elif entry.is_file(follow_symlinks=False) and not is_partial(entry.name):
+                elif entry.name == "RECORD" or (entry.is_file(follow_symlinks=False) and not is_partial(entry.name)):
                     yield entry
 
 

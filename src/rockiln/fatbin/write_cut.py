@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rockiln.disk import disk_faults_named
-from rockiln.errors import DiskError
 from rockiln.fatbin.cut import Cut
 from rockiln.fatbin.refusal import require
 from rockiln.fatbin.repack import Span
 
 _PREFIX, _SUFFIX = ".", ".rockiln-partial"
 _COPY_BYTES = 1 << 26
+BESIDE_HINT = (
+    "what is new is written beside what is there: make room and let this user write there, or write a copy elsewhere"
+    " with --output PATH"
+)
 
 
 def partial_path(path: Path) -> Path:
@@ -34,7 +37,7 @@ def open_partial(path: Path) -> Iterator[BinaryIO]:
     """A new file beside `path`, ours alone; gone after the block unless it was renamed. See `finish`."""
     new_path = partial_path(path)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    with _disk_faults_explained(path), os.fdopen(os.open(new_path, flags, 0o600), "r+b") as file:
+    with disk_faults_named(path, hint=BESIDE_HINT), os.fdopen(os.open(new_path, flags, 0o600), "r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -46,17 +49,6 @@ def open_partial(path: Path) -> Iterator[BinaryIO]:
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(new_path.stat(), os.fstat(file.fileno())):
                     new_path.unlink()
-
-
-@contextlib.contextmanager
-def _disk_faults_explained(path: Path) -> Iterator[None]:
-    """A full disk is the disk of the file itself here, not the cache's."""
-    try:
-        with disk_faults_named(path):
-            yield
-    except DiskError as fault:
-        hint = "the new file is written beside the old one: make room there, or write a copy with --output PATH"
-        raise DiskError(fault.message, hint=hint) from fault
 
 
 def write_cut(cut: Cut, output: int) -> None:
