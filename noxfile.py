@@ -165,6 +165,15 @@ def support(session: nox.Session) -> None:
 
 
 @nox.session
+def gpu(session: nox.Session) -> None:
+    """Every kernel on an NVIDIA GPU: right or wrong, and how fast. Without one it ends at once, and says so."""
+    session.run("python", str(KERNELS / "tests" / "gpu" / "probe.py"))
+    install_kernels(session)
+    session.chdir(KERNELS / "tests")
+    session.run("python", "-m", "gpu", *session.posargs)
+
+
+@nox.session
 def gfxemu(session: nox.Session) -> None:
     """The emulator: types and its own tests, against LLVM 19 and 22, clang 22, Triton and NumPy."""
     project = nox.project.load_toml(ROOT / "tests" / "gfxemu" / "pyproject.toml")
