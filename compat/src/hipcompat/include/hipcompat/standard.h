@@ -1,8 +1,22 @@
-// cuda::std as std: what is constexpr in the C++ library runs in device code, too; the rest does not compile there.
+// cuda::std as std, and identity before C++20: what is constexpr in the C++ library runs in device code, too; the rest does
+// not compile there.
 #pragma once
 
-namespace std {}
+#include <utility>
 
 namespace cuda {
-namespace std = ::std;
-}
+namespace std {
+using namespace ::std;
+
+#if __cplusplus < 202002L
+struct identity {
+    using is_transparent = void;
+
+    template <typename Value>
+    constexpr Value &&operator()(Value &&value) const noexcept {
+        return ::std::forward<Value>(value);
+    }
+};
+#endif
+}  // namespace std
+}  // namespace cuda
