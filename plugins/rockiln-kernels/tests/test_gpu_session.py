@@ -8,6 +8,7 @@ import os
 import struct
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 from fake_cuda.card import FakeCuda
 from gpu import __main__ as program
 from gpu.calls import list_calls, pick_models
-from gpu.check import Checked, check_family
+from gpu.check import Checked, check_family, run_family
 from gpu.machine import CudaError, CudaMachine
 from gpu.probe import EXIT_NO_CARD, NoCard, find_card
 from gpu.speed import measure_copy, measure_pack
@@ -31,7 +32,8 @@ from rockiln_kernels.table import make_family_variants, read_table
 
 TESTS = Path(__file__).parent
 KEYS = ("silu_and_mul/f32/block256-halves", "silu_and_mul/bf16/block1024-halves")
-NEVER_S = 1e12
+NEVER_S = 4e9
+SMALL = replace(pick_models()[0], hidden=64, intermediate=128, heads=2, kv_heads=1)
 
 
 @pytest.fixture(scope="module")
@@ -137,14 +139,48 @@ def test_what_there_is_no_time_for_is_listed(card: FakeCuda, folder: Path) -> No
 
 
 def test_times_are_of_one_launch(card: FakeCuda, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = replace(pick_models()[0], hidden=64, intermediate=128, heads=2, kv_heads=1)
-    monkeypatch.setattr("gpu.speed.pick_models", lambda: (small,))
-    found = measure_pack(CudaMachine(folder), folder, NEVER_S, lambda _: None)
+    monkeypatch.setattr("gpu.speed.pick_models", lambda: (SMALL,))
+    found = measure_pack(CudaMachine(folder), folder, (), NEVER_S, lambda _: None)
     assert {row["variant"] for row in found["calls"]} == {KEYS[1]}
     assert found["calls"][0]["us"] == 1000.0  # the fake's 2 ms are of two launches, each at most half of a batch
     assert found["calls"][0]["framework_us"]
     assert "silu_and_mul" not in found["not_timed"]
     assert card.count("allocations") == 0
+
+
+def test_wrong_variants_are_not_timed(card: FakeCuda, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpu.speed.pick_models", lambda: (SMALL,))
+    found = measure_pack(CudaMachine(folder), folder, KEYS, NEVER_S, lambda _: None)
+    assert (found["calls"], card.count("launches")) == ([], 0)
+
+
+def test_a_fault_ends_the_timing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _set_card(monkeypatch, FakeCuda(lambda _grid, _threads, _kernarg: False))
+    monkeypatch.setattr("gpu.speed.pick_models", lambda: (SMALL,))
+    found = measure_pack(CudaMachine(folder), folder, (), NEVER_S, lambda _: None)
+    assert "illegal memory access" in found["fault"]
+    assert found["calls"] == []
+
+
+def test_a_family_runs_in_its_own_process(card: FakeCuda, folder: Path) -> None:
+    checked = run_family(folder, "silu_and_mul", time.time() + 60.0)  # there the fake has no kernels
+    assert set(checked.wrong) == set(KEYS)
+    assert all("wrong, first at" in fault for fault in checked.wrong.values())
+    assert card.count("launches") == 0
+
+
+def test_a_process_that_dies_makes_its_family_wrong(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCKILN_CUDA_LIBRARY", "libcuda-that-is-not-here.so.1")
+    checked = run_family(folder, "silu_and_mul", time.time() + 60.0)
+    assert set(checked.wrong) == set(KEYS)
+    assert all("libcuda-that-is-not-here" in fault for fault in checked.wrong.values())
+
+
+def test_a_process_that_hangs_is_killed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpu.check.GRACE_S", -1e9)
+    monkeypatch.setattr("gpu.check.LEAST_S", 0.001)  # Python takes longer to start
+    checked = run_family(folder, "silu_and_mul", time.time())
+    assert checked.wrong == dict.fromkeys(KEYS, "its process hung, and was killed")
 
 
 def test_a_copy_beyond_an_allocation_fails(card: FakeCuda, folder: Path) -> None:

@@ -51,7 +51,7 @@ def measure_card(card: Card, folder: Path) -> dict[str, object]:
     checked = check_pack(folder, start + CHECKING_S, _say)
     machine = CudaMachine(folder)
     ceilings = measure_ceilings(machine)
-    speed = measure_pack(machine, folder, time.time() + TIMING_S, _say)
+    speed = measure_pack(machine, folder, checked.wrong, time.time() + TIMING_S, _say)
     return {
         "card": asdict(card),
         "pack_sha256": hash_pack(folder),

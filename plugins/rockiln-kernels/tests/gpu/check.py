@@ -1,15 +1,18 @@
 """A pack, a family of ops → Checked: every variant on every case of tests/cases, against the float64 references.
 
-A family runs in a process of its own: a kernel that faults spoils the context of its process.
+A family runs in a process of its own, `python -m gpu.check PACK FAMILY END`: a kernel that faults spoils the context of
+its process, and one that hangs is killed with it.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,6 +29,9 @@ from rockiln_kernels.table import read_origins, read_table
 
 WORKERS = 6
 """Processes at once: the references are what takes time."""
+GRACE_S, LEAST_S = 45.0, 10.0
+"""What the last variant of a family may take after the end, and what a family that starts late gets to say so."""
+TESTS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,15 +99,30 @@ def _compute(op: str, cell: str, number: int) -> Mapping[str, Array]:
     return compute_reference(read_table()[op], cell, _read_cases(op, cell)[number])
 
 
+def run_family(folder: Path, family: str, ends_at_s: float) -> Checked:
+    """check_family in another process; one that dies or hangs tells nothing: all its variants are wrong."""
+    command = [sys.executable, "-m", "gpu.check", str(folder), family, str(ends_at_s)]
+    limit_s = max(LEAST_S, ends_at_s + GRACE_S - time.time())
+    try:
+        done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False, timeout=limit_s)
+        if done.returncode == 0:
+            return Checked(**json.loads(done.stdout))
+        fault = f"its process ended with {done.returncode}: {(done.stderr.splitlines() or ['no word'])[-1]}"
+    except subprocess.TimeoutExpired:
+        fault = "its process hung, and was killed"
+    variants = read_manifest(folder).variants
+    wrong = {variant.key: fault for variant in variants if read_origins()[variant.op] == family}
+    return Checked(runs={}, wrong=wrong, not_run={})
+
+
 def check_pack(folder: Path, ends_at_s: float, advance: Callable[[str], None]) -> Checked:
     """Every family that the pack has, several at once."""
     families = sorted({read_origins()[variant.op] for variant in read_manifest(folder).variants})
     runs: dict[str, int] = {}
     wrong: dict[str, str] = {}
     not_run: dict[str, str] = {}
-    context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
-    with ProcessPoolExecutor(WORKERS, mp_context=context, max_tasks_per_child=1) as pool:
-        futures = {family: pool.submit(check_family, folder, family, ends_at_s) for family in families}
+    with ThreadPoolExecutor(WORKERS) as pool:
+        futures = {family: pool.submit(run_family, folder, family, ends_at_s) for family in families}
         for family, future in futures.items():
             checked = future.result()
             runs |= checked.runs
@@ -109,3 +130,12 @@ def check_pack(folder: Path, ends_at_s: float, advance: Callable[[str], None]) -
             not_run |= checked.not_run
             advance(f"{family}: {len(checked.wrong)} wrong of {len(checked.runs)}")
     return Checked(runs=runs, wrong=wrong, not_run=not_run)
+
+
+def main(folder: str, family: str, ends_at_s: str) -> None:
+    """Print one family's Checked as JSON."""
+    print(json.dumps(asdict(check_family(Path(folder), family, float(ends_at_s)))))  # a program
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -32,9 +32,11 @@ def measure_framework(torch: Any, call: TimedCall) -> tuple[float, str]:
     make = _OPS.get(call.op)
     if make is None or call.cell != "bf16":
         return 0.0, "torch has no such op"
-    work = make(torch, call.dims)
-    with torch.no_grad():
-        return round(_measure_us(torch, work), 3), ""
+    try:
+        with torch.no_grad():
+            return round(_measure_us(torch, make(torch, call.dims)), 3), ""
+    except (RuntimeError, TypeError) as error:  # out of memory, or a torch without the argument
+        return 0.0, f"torch's op failed: {error}"
 
 
 def _measure_us(torch: Any, work: Callable[[], Any]) -> float:

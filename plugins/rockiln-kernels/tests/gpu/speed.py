@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from gpu.calls import TimedCall, list_calls, pick_models
 from gpu.framework import find_torch, measure_framework, measure_product
-from gpu.machine import CudaMachine
+from gpu.machine import CudaError, CudaMachine
 from harness.execute import execute_on, prepare
 from rockiln_kernels.launcher import LaunchError
 from rockiln_kernels.pack.build import Pack
@@ -36,25 +36,47 @@ def measure_ceilings(machine: CudaMachine) -> Row:
     return {"copy_bytes_per_s": round(measure_copy(machine)), "product_operations_per_s": product}
 
 
-def measure_pack(machine: CudaMachine, folder: Path, ends_at_s: float, advance: Callable[[str], None]) -> Row:
-    """`calls`: one row each; `not_timed`: op → why; `late_calls`: what there was no time for."""
-    pack = Pack(manifest=read_manifest(folder), code={})
-    torch, reason = find_torch()
+def measure_pack(
+    machine: CudaMachine, folder: Path, wrong: Collection[str], ends_at_s: float, advance: Callable[[str], None]
+) -> Row:
+    """`calls`: one row each; `not_timed`: op → why; `late_calls`: what there was no time for; `fault`: what ended it.
+
+    Variants in `wrong` are left out: a time of theirs says nothing, and a fault would end all.
+    """
+    manifest = read_manifest(folder)
+    own = tuple(variant for variant in manifest.variants if variant.key not in wrong)
     rows: list[Row] = []
-    timed: set[str] = set()
     late: list[str] = []
+    fault = ""
     for call in list_calls(pick_models()):
-        if time.time() > ends_at_s:
+        if fault or time.time() > ends_at_s:
             late.append(f"{call.op}, {call.shape}")
             continue
-        own = [item for item in pack.manifest.variants if (item.op, item.cell) == (call.op, call.cell)]
-        found = [row for variant in own if (row := _measure_variant(machine, pack, variant, call))]
-        framework_us, why = measure_framework(torch, call) if torch else (0.0, reason)
-        rows += [{**row, "framework_us": framework_us or why} for row in found]
-        timed |= {call.op} if found else set()
+        try:
+            found = _measure_call(machine, Pack(manifest=manifest, code={}), own, call)
+        except CudaError as error:
+            fault = f"{call.op}, {call.shape}: {error}"
+            continue
+        rows += found
         advance(f"{call.op}, {call.shape}: {len(found)} variants")
-    others = {op: "no shape for it here, no variant that takes it, or late" for op in read_table() if op not in timed}
-    return {"calls": rows, "not_timed": others, "late_calls": late}
+    timed = {row["variant"].partition("/")[0] for row in rows}
+    reason = "no shape for it here, no right variant that takes it, or late"
+    return {
+        "calls": rows,
+        "not_timed": {op: reason for op in read_table() if op not in timed},
+        "late_calls": late,
+        "fault": fault,
+    }
+
+
+def _measure_call(machine: CudaMachine, pack: Pack, variants: tuple[VariantEntry, ...], call: TimedCall) -> list[Row]:
+    taking = [item for item in variants if (item.op, item.cell) == (call.op, call.cell)]
+    found = [row for variant in taking if (row := _measure_variant(machine, pack, variant, call))]
+    if not found:
+        return []
+    torch, reason = find_torch()
+    framework_us, why = measure_framework(torch, call) if torch else (0.0, reason)
+    return [{**row, "framework_us": framework_us or why} for row in found]
 
 
 def _measure_variant(machine: CudaMachine, pack: Pack, variant: VariantEntry, call: TimedCall) -> Row:
@@ -62,6 +84,7 @@ def _measure_variant(machine: CudaMachine, pack: Pack, variant: VariantEntry, ca
     prepared = prepare(read_table()[call.op], call.cell, call.case, pack, variant)
     if isinstance(prepared, Rejected):
         return {}
+    machine.free()
     try:
         outputs = execute_on(machine, prepared, call.case)
         launches = tuple(machine.launches)
@@ -73,8 +96,7 @@ def _measure_variant(machine: CudaMachine, pack: Pack, variant: VariantEntry, ca
         once_us = machine.measure_us(relaunch)
     except LaunchError as error:
         return {"variant": variant.key, "shape": call.shape, "refused": f"{error.status.name}: {error}"}
-    finally:
-        machine.free()
+    machine.free()
     moved = sum(array.nbytes for array in (*call.case.arrays.values(), *outputs.values()))
     return {"variant": variant.key, "shape": call.shape, **_count_rates(call, moved, once_us)}
 
