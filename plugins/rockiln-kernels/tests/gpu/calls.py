@@ -65,19 +65,25 @@ def find_dims(family: str, model: ModelShape, tokens: int) -> dict[str, int]:
     if family in {"gemm", "gemm_fp8", "gemm_mx", "stream_k_gemm"}:
         inner = {"K": model.hidden, "KH": model.hidden // 2, "SA": 1, "SB": 1}
         return {"M": tokens, "N": 2 * model.intermediate // CARDS, **inner}
-    heads = {"H": model.heads, "D": model.head_dim, "L": tokens, "P": tokens, "R": model.head_dim // 2}
+    if family == "topk_gating" and model.experts:
+        return {"M": tokens, "E": model.experts, "top": model.top_k}
+    return _find_head_dims(family, model, tokens)
+
+
+def _find_head_dims(family: str, model: ModelShape, tokens: int) -> dict[str, int]:
     if family == "rope":
-        return heads
+        sizes = {"H": model.heads, "D": model.head_dim, "R": model.head_dim // 2}
+        return {**sizes, "L": tokens, "P": tokens}
     if family == "attention_prefill":
-        own = {"TQ": tokens, "TK": tokens, "HQ": model.heads, "HK": model.kv_heads, "B1": 2}
-        return {**own, "D": model.head_dim, "DV": model.head_dim}
+        sizes = {"HQ": model.heads, "HK": model.kv_heads, "D": model.head_dim, "DV": model.head_dim}
+        return {**sizes, "TQ": tokens, "TK": tokens, "B1": 2}
     return {}
 
 
 def _make_call(spec: OpSpec, cell: str, shape: str, family: str, dims: Mapping[str, int]) -> TimedCall:
     required = [array for array in spec.inputs if not array.optional]
     arrays = {array.name: _draw(spec, cell, array, dims) for array in required}
-    scalars: dict[str, Any] = {}
+    scalars: dict[str, Any] = {"top": dims["top"]} if "top" in dims else {}
     operations = 0
     if family == "attention_prefill":
         scalars = {"scale": dims["D"] ** -0.5, "max_seqlen_q": dims["TQ"]}
