@@ -17,11 +17,10 @@ from rockiln.errors import DiskError, RockilnError, UsageError
 from rockiln.folders import Folders
 from rockiln.invocation import Invocation
 from rockiln.jsonable import dump
-from rockiln.verbs.table import VERBS
+from rockiln.verbs.table import VERBS, Verb
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells count."""
-INTERRUPTION = "interrupted; nothing half-written was kept but downloads, which go on next time"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _report(error)
     except KeyboardInterrupt:
-        print(f"rockiln: {INTERRUPTION}", file=sys.stderr)
+        print(f"rockiln: interrupted; {_find_verb(args.verb).interruption}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -75,12 +74,28 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _answer(args: argparse.Namespace) -> int:
-    verb = next(verb for verb in VERBS if verb.name == args.verb)
+    verb = _find_verb(args.verb)
     project_path = _find_project(args.project, is_needed=verb.needs_project)
     answer = verb.answer(args, _make_invocation(args, project_path, os.environ))
     as_json = getattr(args, "json", False)
-    print(dump(answer.value).rstrip("\n") if as_json else printable_lines(answer.text), flush=True)
+    _print_result(dump(answer.value).rstrip("\n") if as_json else printable_lines(answer.text))
     return _report(answer.fault) if answer.fault else 0
+
+
+def _find_verb(name: str) -> Verb:
+    return next(verb for verb in VERBS if verb.name == name)
+
+
+def _print_result(text: str) -> None:
+    """Raises DiskError where stdout is a file on a full disk; what Python still holds of the text is let go."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        message = f"the result could not be written to standard output: {fault.strerror}"
+        raise DiskError(message, hint="make room where the output goes, or send it elsewhere") from fault
 
 
 def _speak_utf8() -> None:

@@ -35,6 +35,8 @@ class SlimReport:
     elf_files: int
     data_files: int
     """Files of kernel data outside of ELF files for the host."""
+    archives: tuple[Path, ...]
+    """Wheels, debs and the like, which were not looked into."""
     files: tuple[FileResult, ...]
     corrected: tuple[Path, ...]
     """Lists of installers (RECORD, md5sums) that were rewritten."""
@@ -144,7 +146,8 @@ def _rename(report: SlimReport, copy: Path, path: Path, output_path: Path) -> Sl
     corrected = tuple(
         output_path / one.relative_to(copy) if one.is_relative_to(copy) else one for one in report.corrected
     )
-    return replace(report, path=path, output_path=output_path, files=files, corrected=corrected)
+    archives = tuple(output_path / one.relative_to(copy) for one in report.archives)
+    return replace(report, path=path, output_path=output_path, files=files, corrected=corrected, archives=archives)
 
 
 def _walk(path: Path, named_path: Path) -> Tree:
@@ -267,6 +270,16 @@ def _link_again(first: Path, others: Iterable[Path]) -> None:
         link.replace(other)
 
 
+def _refuse_archive(tree: Tree, path: Path) -> tuple[FileResult, ...]:
+    """The row of an archive that was named itself; those in a tree are only counted."""
+    if tree.archives != (tree.root,):
+        return ()
+    size = path.stat().st_size
+    reason = "is an archive: unpack it first"
+    row = FileResult(path=path, outcome="refused", before_bytes=size, after_bytes=size, reason=reason, rule="archive")
+    return (row,)
+
+
 def _report(
     path: Path,
     output_path: Path,
@@ -277,5 +290,6 @@ def _report(
 ) -> SlimReport:
     return SlimReport(
         path=path, output_path=output_path, archs=tuple(sorted(options.archs)), is_dry_run=options.is_dry_run,
-        elf_files=len(tree.elf_files), data_files=len(tree.data_files), files=results, corrected=corrected,
+        elf_files=len(tree.elf_files), data_files=len(tree.data_files), archives=tree.archives,
+        files=results or _refuse_archive(tree, output_path), corrected=corrected,
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ from rockiln.fatbin.write_cut import is_partial
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
 from rockiln.kernel_data.judge import is_candidate
 
+_ARCHIVE = re.compile(r".*\.(?:whl|zip|deb|rpm|conda|tar|tgz|txz|tbz2?|tar\.[a-z0-9]+)", re.DOTALL | re.IGNORECASE)
+_ARCHIVE_MAGICS = (b"PK\x03\x04", b"!<arch>\ndebian-binary")
 _MIN_BYTES = 8192
 """A smaller ELF file has no page to give."""
 
@@ -39,6 +42,8 @@ class Tree:
     """What rockiln.kernel_data has something to say about."""
     record_paths: tuple[Path, ...]
     """RECORD files of installed wheels; a link is one as well."""
+    archives: tuple[Path, ...] = ()
+    """Wheels, debs and the like: nothing in them is looked at."""
     note_paths: tuple[Path, ...] = ()
     """What a killed process noted about files that it may have replaced; see rockiln.fatbin.notes."""
 
@@ -49,7 +54,7 @@ def walk_tree(root: Path, named_path: Path) -> Tree:
     `named_path` is what the root is called, where it is a copy on its way.
     """
     found: dict[Kind, dict[tuple[int, int], Found]] = {"elf": {}, "data": {}}
-    records, notes = [], []
+    records, notes, archives = [], [], []
     for entry in _scan(root):
         path = Path(entry)
         if entry.name == "RECORD" and path.parent.suffix == ".dist-info":
@@ -62,22 +67,30 @@ def walk_tree(root: Path, named_path: Path) -> Tree:
         if kind := _find_kind(path, str(named_path / path.relative_to(root)), facts.st_size):
             known = found[kind].get((facts.st_dev, facts.st_ino), Found(paths=(), size_bytes=facts.st_size))
             found[kind][facts.st_dev, facts.st_ino] = replace(known, paths=tuple(sorted((*known.paths, path))))
+        elif _ARCHIVE.fullmatch(entry.name):
+            archives.append(path)
     elf_files, data_files = (tuple(sorted(one.values(), key=lambda one: one.paths)) for one in found.values())
     return Tree(
         root=root, elf_files=elf_files, data_files=data_files, record_paths=tuple(sorted(records)),
-        note_paths=tuple(sorted(notes)),
+        note_paths=tuple(sorted(notes)), archives=tuple(sorted(archives)),
     )  # fmt: skip
 
 
 def walk_file(path: Path) -> Tree:
     """The same for one file."""
     found = (Found(paths=(path,), size_bytes=path.stat().st_size),)
-    is_data = _find_kind(path, str(path), max(found[0].size_bytes, _MIN_BYTES)) == "data"
+    kind = _find_kind(path, str(path), max(found[0].size_bytes, _MIN_BYTES))
     notes = (note,) if (note := note_path(path)).is_file() else ()
     return Tree(
-        root=path, elf_files=() if is_data else found, data_files=found if is_data else (), record_paths=(),
-        note_paths=notes,
+        root=path, elf_files=found if kind == "elf" else (), data_files=found if kind == "data" else (),
+        record_paths=(), note_paths=notes, archives=(path,) if not kind and _is_archive(path) else (),
     )  # fmt: skip
+
+
+def _is_archive(path: Path) -> bool:
+    """By name or by content."""
+    with path.open("rb", buffering=0) as file:
+        return file.read(HEAD_BYTES).startswith(_ARCHIVE_MAGICS) or _ARCHIVE.fullmatch(path.name) is not None
 
 
 def _scan(folder: Path) -> Iterator[os.DirEntry[str]]:

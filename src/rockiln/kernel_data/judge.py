@@ -21,13 +21,18 @@ from rockiln.kernel_data.targets import expand, find_targets, kept_of
 CODE_OBJECT = "code-object"
 """Rule of kernels that lie in no known folder."""
 
+_DATA_NAME = re.compile(r".*\.(?:co|hsaco|hsaco\.zst|hipfb|u?kdb|aks[12])", re.DOTALL)
+"""Names that say kernels, in whatever folder: such a file is never passed over in silence."""
+
 _ARCH_FOLDER = re.compile(r"(?:amd-)?(?P<arch>gfx[0-9a-f]+)")
 
 
 def is_candidate(path: str, head: bytes) -> bool:
     """Does `judge` have something to say? Asked of every file of a tree, with its first 64 bytes."""
     kind = sniff(head)
-    return kind in {"code-object", "bundle", "compressed-bundle"} or (kind == "other" and name_file(path) is not None)
+    if kind == "other":
+        return name_file(path) is not None or _DATA_NAME.fullmatch(path) is not None
+    return kind in {"code-object", "bundle", "compressed-bundle"}
 
 
 def judge(path: str, source: ByteSource, archs: AbstractSet[str]) -> Decision | None:
@@ -38,7 +43,7 @@ def judge(path: str, source: ByteSource, archs: AbstractSet[str]) -> Decision | 
     except RefusedError as fault:
         return Kept(rule=named.rule if named else CODE_OBJECT, reason=fault.reason, is_doubt=True)
     if content.kind == "host-elf" or (named is None and content.kind == "other"):
-        return None
+        return _doubt_name(path, source) if content.kind == "other" else None
     named = named or _name_anywhere(path)
     if named.doubt:
         return Kept(rule=named.rule, reason=named.doubt, is_doubt=True)
@@ -47,6 +52,15 @@ def judge(path: str, source: ByteSource, archs: AbstractSet[str]) -> Decision | 
     if content.kind == "other":
         return _judge_name(named, archs)
     return _judge_code(named, content, archs)
+
+
+def _doubt_name(path: str, source: ByteSource) -> Kept | None:
+    """Outside of known folders, and no code: None unless the name says that there is some."""
+    if not _DATA_NAME.fullmatch(path):
+        return None
+    is_database = source.read(0, min(len(SQLITE), source.size_bytes)) == SQLITE
+    reason = "a database in no folder that is known" if is_database else "holds no code that is understood"
+    return Kept(rule=CODE_OBJECT, reason=reason, is_doubt=True)
 
 
 def _name_anywhere(path: str) -> Named:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from packaging.utils import canonicalize_name
+
+from rockiln.record_rows import read_rows
 
 UNOWNED = "unowned"
 """Stands for the owner of what no list names."""
@@ -62,11 +63,7 @@ def _read_wheel(record_path: str) -> tuple[str, str]:
 
 def _read_record(record_path: str, text: str) -> Iterator[str]:
     site = posixpath.dirname(posixpath.dirname(record_path))
-    try:
-        rows = list(csv.reader(text.splitlines()))
-    except csv.Error:  # a damaged list claims nothing
-        return
-    for row in rows:
+    for row, _ in read_rows(text):
         if row:
             yield posixpath.normpath(posixpath.join("/", site, row[0])).strip("/")
 

@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rockiln.amounts import format_bytes
+from rockiln.console import printable
 
 Record = Mapping[str, Any]
 
 
 def describe_path(value: Record) -> str:
     """The path and who brought it; then, if there is something to say: layer, archs, what was cut, findings."""
-    return "\n".join((_describe_place(value), *_describe_more(value)))
+    return "\n".join(map(printable, (_describe_place(value), *_describe_more(value))))
 
 
 def _describe_place(value: Record) -> str:
+    if not value["path"]:
+        return "/: the whole image"
     if "rule" in value:
         size = format_bytes(value["size_bytes"])
         return f"/{value['path']}: dropped by rule {value['rule']!r} ({size} of {value['owner']})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rockiln.console import printable
 from rockiln.errors import UnavailableError, UsageError
 from rockiln.invocation import Invocation
 from rockiln.sizes.difference import Measured
@@ -45,7 +46,8 @@ def measure_image(word: str, invocation: Invocation) -> Measured:
         from rockiln.sizes.of_image import measure_archive, measure_layout
 
         if not path.exists():
-            raise UsageError(f"there is no {word}", hint="a published image is written as registry:HOST/NAME:TAG")
+            hint = "a published image is written as registry:HOST/NAME:TAG"
+            raise UsageError(printable(f"there is no {word}"), hint=hint)
         return (measure_layout if path.is_dir() else measure_archive)(path, invocation.console)
     return _measure_target(word, invocation)
 

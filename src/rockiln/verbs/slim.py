@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rockiln.archs import LLVM_TARGETS
+from rockiln.console import printable
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.kernel_data.grammars import find_root
@@ -53,20 +54,26 @@ def parse_archs(text: str) -> frozenset[str]:
             hint = f"name {arch.partition(':')[0]}: code for each of its features is kept"
             raise UsageError(f"--archs: {arch!r} has a feature suffix, and is no arch", hint=hint)
         hint = "rocminfo prints the name of a GPU that is here"
-        raise UsageError(f"--archs: {arch!r} is no arch{suggest(arch, LLVM_TARGETS)}", hint=hint)
+        raise UsageError(f"--archs: {arch!r} is no arch{suggest(arch.lower(), LLVM_TARGETS)}", hint=hint)
     return archs
 
 
 def describe(report: SlimReport) -> str:
     """A row a fat file, a row a folder of kernel data, then the sum."""
     if not report.files:
-        looked = f"none of {report.elf_files} ELF files holds device code, and there is no other kernel data"
-        return f"{report.path}: {looked}; nothing was changed"
+        return f"{printable(str(report.path))}: {_describe_nothing(report)}; nothing was changed"
     rows: list[tuple[str, ...]] = [("file", "before", "after", "result")]
     groups = _group_files(report)
     rows += [_describe_row(files[0], report) for files in groups.values() if len(files) == 1]
     rows += [_describe_group(root, files, report) for root, files in groups.items() if len(files) > 1]
     return "\n".join((tabulate(rows), "", *_describe_sum(report)))
+
+
+def _describe_nothing(report: SlimReport) -> str:
+    count = len(report.archives)
+    elf = f"none of {report.elf_files} ELF files holds device code" if report.elf_files else "there is no ELF file"
+    packed = f"; not looked into, unpack first: {count} archive{'s' * (count > 1)}" if count else ""
+    return f"{elf}, and there is no other kernel data{packed}"
 
 
 def _group_files(report: SlimReport) -> dict[Path, list[FileResult]]:
@@ -123,4 +130,4 @@ def _describe_sum(report: SlimReport) -> Iterable[str]:
         f" {format_bytes(before - after)} {verb}"
     )
     if report.corrected:
-        yield f"lists corrected: {', '.join(map(str, report.corrected))}"
+        yield printable(f"lists corrected: {', '.join(map(str, report.corrected))}")

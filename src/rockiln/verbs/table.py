@@ -19,8 +19,15 @@ class Verb:
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     answer: Callable[[argparse.Namespace, Invocation], Answer]
-    needs_project: bool = True
+    needs_project: bool
     """Without it, the verb works where no matrix.toml is."""
+    interruption: str
+    """What is true of the disk when the verb was interrupted."""
+
+
+_CUT = "each file is the old one or the new one, and lists of installers are true; run it again to go on"
+_DOWNLOADS = "nothing half-written was kept but downloads, which go on next time"
+_INTERRUPTIONS = {"slim": _CUT, **dict.fromkeys(("lock", "fetch", "bundle", "build", "smoke"), _DOWNLOADS)}
 
 
 def _verb(name: str, help_text: str, module: object, *, needs_project: bool = True) -> Verb:
@@ -30,6 +37,7 @@ def _verb(name: str, help_text: str, module: object, *, needs_project: bool = Tr
         add_arguments=module.add_arguments,  # type: ignore[attr-defined]  # each verb module has both
         answer=module.answer,  # type: ignore[attr-defined]
         needs_project=needs_project,
+        interruption=_INTERRUPTIONS.get(name, "nothing half-written was kept"),
     )
 
 

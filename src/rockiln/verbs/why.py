@@ -6,6 +6,7 @@ import argparse
 import posixpath
 from typing import Any
 
+from rockiln.console import printable
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.sizes.kinds import find_kind
@@ -33,7 +34,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     path = _follow_folders(args.path.strip("/"), entries)
     value = _find_entry(path, rootfs, target_id, invocation) or _find_dropped(path, target_id, invocation)
     if value is None:
-        raise UsageError(f"{target_id} holds no /{path}, and no rule dropped it", hint=_suggest(path, entries))
+        message = printable(f"{target_id} holds no /{path}, and no rule dropped it")
+        raise UsageError(message, hint=printable(_suggest(path, entries)))
     value |= _find_slimmed(path, target_id, invocation)
     value |= _find_archs(path, target_id, invocation) | _find_findings(path, target_id, invocation)
     return Answer(text=describe_path(value), value=value)
@@ -41,6 +43,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
 def _find_entry(path: str, rootfs: Record, target_id: str, invocation: Invocation) -> Record | None:
     entries: dict[str, list[Any]] = rootfs["entries"]  # type: ignore[assignment]
+    if not path:
+        return {"path": "", "kind": "directory", "below": _sum_below("", entries)}
     owners: dict[str, dict[str, str]] = rootfs["owners"]  # type: ignore[assignment]
     entry = entries.get(path)
     if entry is None:
@@ -56,7 +60,8 @@ def _find_entry(path: str, rootfs: Record, target_id: str, invocation: Invocatio
 
 def _sum_below(path: str, entries: dict[str, list[Any]]) -> Record:
     """Regular files in a folder and all folders in it."""
-    sizes = [row[5] for other, row in entries.items() if row[1] == "file" and other.startswith(f"{path}/")]
+    start = f"{path}/" if path else ""
+    sizes = [row[5] for other, row in entries.items() if row[1] == "file" and other.startswith(start)]
     return {"files": len(sizes), "size_bytes": sum(sizes)}
 
 
@@ -91,7 +96,7 @@ def _follow_folders(path: str, entries: dict[str, list[object]]) -> str:
     """/bin/ls → usr/bin/ls: links among the parent folders are followed, the last name is not."""
     done, waiting = "", path.split("/")
     for _ in range(MAX_STEPS):
-        if len(waiting) <= 1:
+        if len(waiting) <= 1 and waiting not in ([""], ["."], [".."]):
             break
         done = posixpath.normpath(posixpath.join("/", done, waiting.pop(0))).strip("/")
         entry = entries.get(done)

@@ -195,3 +195,35 @@ def test_program_exits_with_the_verdict(
     assert main([str(built), str(tmp_path / "damaged.so"), "--archs", "gfx942"]) == 1
     assert main([str(built), str(built), "--archs", "gfx942"]) == 1
     assert "a bundle holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "archs", "told"),
+    [
+        (("nope", "built"), "gfx942", "nope: No such file or directory"),
+        (("built", "built"), "junk", "'junk' is no arch"),
+        (("built", "built"), "GFX942", 'did you mean "gfx942"?'),
+        (("built", "built"), ",", "names no GPU"),
+    ],
+)
+def test_wrong_command_line_is_told(
+    built: Path, capsys: pytest.CaptureFixture[str], names: tuple[str, str], archs: str, told: str
+) -> None:
+    paths = [str(built) if name == "built" else name for name in names]
+    with pytest.raises(SystemExit) as ended:
+        main([*paths, "--archs", archs])
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_result_is_a_sentence_and_each_fault_is_told_once(
+    built: Path, slimmed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(built), str(slimmed), "--archs", "gfx942"]) == 0
+    assert capsys.readouterr().out == (
+        "proven: 2 wrappers, 2 code objects kept with 4 kernels, 8 gone, all else equal\n"
+    )
+    assert main([str(built), str(built), "--archs", "gfx942"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(set(lines))
+    assert lines[0].endswith("(2 times)")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import posixpath
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -168,10 +170,7 @@ _CUDA_PYTHON = frozenset({"cuda-bindings", "cuda-python", "hip-python-interop"})
 
 def _read_record(host: Host, one: Distribution) -> Iterator[tuple[str, str]]:
     text = host.read(f"{one.site}/{one.folder}/RECORD") or ""
-    try:
-        rows = list(csv.reader(text.splitlines()))
-    except csv.Error:  # a damaged RECORD claims nothing
-        return
-    for row in rows:
+    csv.field_size_limit(sys.maxsize)  # the default, 131,072, ends in an exception: a long name is no damage
+    for row in csv.reader(io.StringIO(text, newline="")):
         if len(row) >= 2 and row[1] and "__pycache__" not in row[0]:
             yield posixpath.normpath(posixpath.join(one.site, row[0])), row[1]

@@ -8,6 +8,7 @@ import io
 import json
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.parser import BytesHeaderParser
@@ -84,11 +85,8 @@ def _read_direct_url(tree: Tree, folder: str) -> dict[str, object]:
 
 def _read_rows(content: bytes, site: str) -> Iterator[RecordRow]:
     """https://packaging.python.org/en/latest/specifications/recording-installed-packages/#the-record-file"""
-    try:
-        rows = list(csv.reader(io.StringIO(content.decode("utf-8", "surrogateescape"))))
-    except csv.Error:
-        return
-    for row in rows:
+    csv.field_size_limit(sys.maxsize)  # the default, 131,072, ends in an exception: a long name is no damage
+    for row in csv.reader(io.StringIO(content.decode("utf-8", "surrogateescape"), newline="")):
         if row and row[0]:
             path = posixpath.normpath(posixpath.join("/", site, row[0])).lstrip("/")
             yield RecordRow(path=path, sha256=_decode_hash(row[1] if len(row) > 1 else ""))
