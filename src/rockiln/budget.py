@@ -24,9 +24,11 @@ class Budget:
 def read_budget(table: Table) -> Budget:
     """The keys of one section, but for `when`; faults are noted in the table."""
     packages = table.number_map("packages-mb")
-    for owner in packages:
+    ceilings = table.table("packages-mb")
+    for owner, amount in packages.items():
         if owner.partition(":")[0] not in {"deb", "wheel"} and owner != "rockiln":
-            table.table("packages-mb").fault(owner, f'{quote(owner)} is no owner; write "wheel:NAME" or "deb:NAME"')
+            ceilings.fault(owner, f'{quote(owner)} is no owner; write "wheel:NAME" or "deb:NAME"')
+        _require_one(ceilings, owner, amount)
     table.text("why", "")
     return Budget(
         compressed_bytes=_read_ceiling(table, "compressed-mb"),
@@ -37,9 +39,13 @@ def read_budget(table: Table) -> Budget:
 
 def _read_ceiling(table: Table, key: str) -> int | None:
     amount = table.number(key, 0)
-    if key in table and amount < 1:
-        table.fault(key, f"{amount} is no ceiling; it is megabytes, at least 1")
+    _require_one(table, key, amount)
     return amount * MB if key in table else None
+
+
+def _require_one(table: Table, key: str, amount: int) -> None:
+    if table.has(key, int) and amount < 1:
+        table.fault(key, f"{amount} is no ceiling; it is megabytes, at least 1")
 
 
 def merge_budgets(budgets: Iterable[Budget]) -> Budget:

@@ -78,7 +78,7 @@ def _read_artifact(row: Table, source: str, key: str) -> Artifact:
 
 def _filled(table: Table, key: str) -> str:
     value = table.text(key)
-    if value == "" and key in table:
+    if table.is_empty(key):
         table.fault(key, "is empty")
     return value
 

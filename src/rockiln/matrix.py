@@ -231,7 +231,7 @@ def _word(row: Table, key: str, pattern: re.Pattern[str]) -> str:
 def _named(row: Table, key: str, known: Mapping[str, Named]) -> tuple[Named, ...]:
     """The values of `known` that an array names, in its order."""
     names = row.texts(key)
-    if key in row and not names:
+    if row.is_empty(key):
         row.fault(key, "an empty array; at least one is needed")
     for index, name in enumerate(names):
         if name not in known:
@@ -247,7 +247,7 @@ def _read_archs(row: Table, rocm: Version | None) -> tuple[str, ...]:
             row.fault("archs", message, index)
     if archs and not rocm:
         row.fault("archs", f"{list_words(archs)} without rocm: a CPU row has no GPU targets")
-    if rocm and "archs" in row and not archs:
+    if rocm and row.is_empty("archs"):
         row.fault("archs", "an empty array; an image without GPU code is a CPU row")
     return archs
 

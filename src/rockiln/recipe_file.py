@@ -328,7 +328,7 @@ def _read_files(top: Table) -> Mapping[str, str]:
 
 def _read_layer_budget(top: Table) -> int:
     budget = top.number("layer-budget")
-    if not 1 <= budget <= LAYER_LIMIT:
+    if top.has("layer-budget", int) and not 1 <= budget <= LAYER_LIMIT:
         top.fault("layer-budget", f"{budget} is not between 1 and {LAYER_LIMIT}")
     return budget
 

@@ -94,6 +94,14 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
+    def has(self, key: str, kind: type) -> bool:
+        """Whether a value of this type is given: what is wrong with another one is said already."""
+        return type(self._values.get(key)) is kind
+
+    def is_empty(self, key: str) -> bool:
+        """Whether an empty text or array is given."""
+        return self._values.get(key) in ("", [])
+
     def key_of(self, key: str, index: int | None = None) -> str:
         """The full path of one of this table's keys, as a person would look for it."""
         bare = key.replace("-", "").replace("_", "").isalnum() and key.isascii()
@@ -107,7 +115,7 @@ class Table:
     def text(self, key: str, default: str | None = None, one_of: Collection[str] = ()) -> str:
         """A text; one of a closed set where `one_of` is given."""
         value = self._typed(key, str, default, "")
-        if one_of and value not in one_of and self._has(key, str):
+        if one_of and value not in one_of and self.has(key, str):
             self.fault(key, f"{quote(value)} is not {list_words(one_of)}{suggest(value, one_of)}")
         return value
 
@@ -200,9 +208,6 @@ class Table:
         for key in self._values:
             if key not in self._read:
                 self.fault(key, f"no such key{suggest(key, self._read)}")
-
-    def _has(self, key: str, kind: type) -> bool:
-        return type(self._values.get(key)) is kind
 
     def _typed(self, key: str, kind: type[Value], default: Value | None, stand_in: Value) -> Value:
         self._read.append(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from built_folder import LIBRARY, small_tree, write_audit, write_built, write_smoke
-from rockiln.built_values import BUILT
+from rockiln.built_values import BUILT, make_note, read_value
 from rockiln.cli import main
 from rockiln.contents import Contents
+from rockiln.errors import UsageError
 from rockiln.manifest import Entry
 from rockiln.sealed import write_sealed
 
@@ -110,13 +112,23 @@ READ_BY_WHY = {"sizes", "slimmed", "audit", "layers", "rootfs"}
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_value_is_no_value(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "sizes.json"
+    path.write_bytes(b'{"unpacked_bytes": 12}\n')
+    write_sealed(tmp_path / BUILT, make_note(tmp_path, ("sizes.json",)))
+    assert read_value(tmp_path, "sizes") == {"unpacked_bytes": 12}
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UsageError, match=re.escape(str(path))):
+        read_value(tmp_path, "sizes")
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_damaged_value_is_named_by_whoever_reads_it(
-    project: Path, capsys: pytest.CaptureFixture[str], stage: str, damage: Callable[[bytes], bytes]
+    project: Path, capsys: pytest.CaptureFixture[str], stage: str
 ) -> None:
     write_smoke(project / "build" / JAX)
     path = project / "build" / JAX / f"{stage}.json"
-    path.write_bytes(damage(path.read_bytes()))
+    path.write_bytes(b'{"a":1}')
     commands = [("show", JAX, stage)]
     commands += [("report", JAX)] if stage != "layers" else []  # sizes hold all that the page says of layers
     commands += [("why", JAX, f"/{KERNEL}")] if stage in READ_BY_WHY else []
@@ -150,9 +162,12 @@ def test_values_are_shown_as_they_were_written(project: Path, capsys: pytest.Cap
         assert (code, said) == (0, (project / "build" / JAX / f"{stage}.json").read_text())
 
 
-def test_report_of_all_takes_what_is_built(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, said, _ = ask(project, capsys, "report", "--all")
-    assert code == 0
+@pytest.mark.parametrize("words", [(), ("--all",), (JAX,)])
+def test_report_of_all_takes_what_is_built(
+    project: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    code, said, warned = ask(project, capsys, "report", *words)
+    assert (code, warned) == (0, "")
     path = project / "build" / JAX / "report.html"
     assert said.startswith(str(path))
     assert path.read_text().startswith("<!doctype html>")
@@ -161,10 +176,14 @@ def test_report_of_all_takes_what_is_built(project: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ((), "rockiln report --all"),
-        (("--all", JAX), "rockiln report --all"),
+        (("--all", JAX), "name targets, or say --all"),
         ((TENSORFLOW,), f"rockiln build {TENSORFLOW}"),
-        ((JAX, "--output", "/nowhere/at/all.html"), "--output names a file"),
+        ((JAX, TENSORFLOW), f"rockiln build {TENSORFLOW}"),
+        (("jax-*", TENSORFLOW), f"rockiln build {TENSORFLOW}"),
+        (("tensorflow-*-cpu-*",), f"rockiln build {TENSORFLOW}"),
+        ((JAX, "--output", "/nowhere/at/all.html"), "--output: /nowhere/at is no folder"),
+        ((JAX, "--output", "/usr"), "--output: /usr is a folder"),
+        ((JAX, "--output", "."), "--output: . is a folder"),
     ],
 )
 def test_report_that_cannot_be_is_refused(
@@ -173,6 +192,45 @@ def test_report_that_cannot_be_is_refused(
     code, _, said = ask(project, capsys, "report", *words)
     assert code == 2
     assert hint in said
+
+
+def test_report_of_a_glob_takes_what_is_built_and_names_the_rest(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said, warned = ask(project, capsys, "report", "jax-*")
+    assert code == 0
+    assert said.startswith(str(project / "build" / JAX / "report.html"))
+    assert warned.startswith("rockiln: warning: not built, so not in the page: jax-")
+    assert JAX not in warned
+    assert "jax-0.6.0-rocm7.0.2-" in warned
+
+
+def test_report_and_its_help_agree_on_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "default: every target of the matrix that is built" in said
+
+
+def test_report_where_nothing_is_built_says_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(project / "build")
+    for words, fault in (((), "no target is built yet"), (("jax-*-cpu-*",), "none of the 1 targets")):
+        code, _, said = ask(project, capsys, "report", *words)
+        assert code == 2
+        assert fault in said
+
+
+@pytest.mark.parametrize("path", ["/", "", "/.", "//", "/opt/.."])
+def test_why_of_the_root_is_the_sum_of_all(project: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
+    code, said, _ = ask(project, capsys, "why", JAX, path)
+    assert code == 0
+    assert said == "/: the whole image\n  29.5 kB in 7 files below\n"
+
+
+def test_why_of_a_name_with_a_line_end_is_one_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = ask(project, capsys, "why", JAX, "/usr/bin/to\nol\x1b[2J")
+    assert code == 2
+    assert "holds no /usr/bin/to\\nol\\u001b[2J, and no rule dropped it" in said
 
 
 def test_diff_of_a_target_with_itself_finds_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

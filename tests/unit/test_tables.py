@@ -34,6 +34,12 @@ def test_every_fault_is_reported_at_once() -> None:
     ]
 
 
+def test_value_of_another_type_is_neither_given_nor_empty() -> None:
+    top = parse_toml('text = ""\narray = []\nnumber = 0\nwords = ["x"]\n', "a.toml")
+    assert [key for key in ("text", "array", "number", "words", "absent") if top.is_empty(key)] == ["text", "array"]
+    assert [key for key in ("text", "array", "number", "absent") if top.has(key, int)] == ["number"]
+
+
 def test_true_is_not_a_number() -> None:
     assert faults_of("a = true\n", ("number", "a")) == "a.toml: a: true is not a whole number"
 

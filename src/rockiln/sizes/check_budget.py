@@ -19,18 +19,24 @@ HINT = (
 
 
 def check_budget(sizes: Sizes, budget: Budget, recipe: str, earlier: Sizes | None) -> BudgetError | None:
-    """The fault, if there is one; with what grew since `earlier`, whose name says in words what it is."""
+    """The fault, if there is one; with what grew since `earlier`, whose name says in words what it is, and the largest
+    packages where less grew than is too much."""
     exceeded = tuple(_find_exceeded(sizes, budget))
     if not exceeded:
         return None
-    growths = _list_growths(sizes, earlier)
-    title = f"largest growths since {earlier.name}:" if earlier and growths else "largest packages:"
-    lines = growths or _list_largest(sizes)
-    message = "\n  ".join((f"{sizes.name}: larger than the budget of images/{recipe}/image.toml", *exceeded))
-    return BudgetError("\n  ".join((f"{message}\n{title}", *lines)), hint=HINT)
+    lines = (_describe_excess(*row) for row in exceeded)
+    message = "\n  ".join((f"{sizes.name}: larger than the budget of images/{recipe}/image.toml", *lines))
+    growths = [change for change in compare_packages(earlier, sizes) if change.growth > 0] if earlier else []
+    if earlier and growths:
+        listed = map(describe_change, growths[:GROWTHS])
+        message = "\n  ".join((f"{message}\nlargest growths since {earlier.name}:", *listed))
+    if sum(change.growth for change in growths) < max(size_bytes - ceiling for _, size_bytes, ceiling in exceeded):
+        message = "\n  ".join((f"{message}\nlargest packages:", *_list_largest(sizes)))
+    return BudgetError(message, hint=HINT)
 
 
-def _find_exceeded(sizes: Sizes, budget: Budget) -> Iterator[str]:
+def _find_exceeded(sizes: Sizes, budget: Budget) -> Iterator[tuple[str, int, int]]:
+    """What is too large, its bytes, its ceiling."""
     ceilings = {owner: ceiling for owner, ceiling in sorted(budget.packages.items()) if owner in sizes.packages}
     rows = (
         ("compressed", sizes.compressed_bytes, budget.compressed_bytes),
@@ -39,13 +45,12 @@ def _find_exceeded(sizes: Sizes, budget: Budget) -> Iterator[str]:
     )
     for what, size_bytes, ceiling in rows:
         if ceiling is not None and size_bytes > ceiling:
-            over = format_bytes(size_bytes - ceiling)
-            yield f"{what}: {format_bytes(size_bytes)}, {format_bytes(ceiling)} allowed, {over} too much"
+            yield what, size_bytes, ceiling
 
 
-def _list_growths(sizes: Sizes, earlier: Sizes | None) -> list[str]:
-    changes = compare_packages(earlier, sizes) if earlier else ()
-    return [describe_change(change) for change in changes if change.growth > 0][:GROWTHS]
+def _describe_excess(what: str, size_bytes: int, ceiling: int) -> str:
+    over = format_bytes(size_bytes - ceiling)
+    return f"{what}: {format_bytes(size_bytes)}, {format_bytes(ceiling)} allowed, {over} too much"
 
 
 def describe_change(change: Change) -> str:

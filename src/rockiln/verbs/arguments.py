@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rockiln.errors import UsageError
 
-def add_targets(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """TARGET...: ids or globs over ids."""
+
+def add_targets(parser: argparse.ArgumentParser, *, required: bool = True, default: str = "all") -> None:
+    """TARGET...: ids or globs over ids; where none is required, `default` says in words what is taken."""
     parser.add_argument(
         "targets", metavar="TARGET", nargs="+" if required else "*",
-        help="target id, or a glob over ids such as 'jax-*'" + ("" if required else "; default: all"),
+        help="target id, or a glob over ids such as 'jax-*'" + ("" if required else f"; default: {default}"),
     )  # fmt: skip
 
 
@@ -48,6 +50,15 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=("auto", "docker", "embedded"), default="auto",
         help="what runs the image; auto takes a Docker Engine that answers, else the kernel's own namespaces",
     )  # fmt: skip
+
+
+def require_file_path(path: Path, option: str) -> None:
+    """Refuse a place where no file can be written, before any work is done for it."""
+    if path.is_dir():
+        raise UsageError(f"{option}: {path} is a folder", hint=f"{option} names a file; name one in that folder")
+    if not path.absolute().parent.is_dir():
+        hint = f"{option} names a file in a folder that is there"
+        raise UsageError(f"{option}: {path.absolute().parent} is no folder", hint=hint)
 
 
 def positive(text: str) -> int:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rockiln.built_values import has_value
 from rockiln.disk import write_whole
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.plan import PlannedTarget
 from rockiln.verbs.answer import Answer, format_bytes
-from rockiln.verbs.arguments import add_targets
+from rockiln.verbs.arguments import add_targets, require_file_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """TARGET..., --all, --output."""
-    add_targets(parser, required=False)
-    parser.add_argument("--all", action="store_true", help="every target of the matrix that is built")
+    add_targets(parser, required=False, default="every target of the matrix that is built")
+    parser.add_argument("--all", action="store_true", help="the default, in words: every target that is built")
     parser.add_argument(
         "--output", type=Path, metavar="FILE",
         help="where to write the page (default: build/TARGET/report.html, or build/report.html for several)",
@@ -29,26 +30,33 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.report.page_facts import gather_facts
 
     planned = choose_targets(args, invocation)
+    path = args.output or choose_path(planned, invocation)
+    require_file_path(path, "--output")
     folders = {one.id: invocation.folders.target_path(one.id) for one in planned}
     budgets = {one.id: one.recipe.budget for one in planned}
     page = render_page(gather_facts(folders, budgets)).encode()
-    path = args.output or choose_path(planned, invocation)
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is no folder", hint="--output names a file in a folder that is there")
     write_whole(path, page)
     return Answer(text=f"{path}\n  {format_bytes(len(page))}, {len(planned)} of the matrix's targets", value=str(path))
 
 
 def choose_targets(args: argparse.Namespace, invocation: Invocation) -> tuple[PlannedTarget, ...]:
-    """Those that were named, or all that are built."""
-    if args.all == bool(args.targets):
-        raise UsageError("name targets, or say --all", hint="rockiln report 'jax-*', or rockiln report --all")
+    """Those that were named, or all that are built; of those that a glob names, the ones that are built.
+
+    Raises UsageError for an id that is not built, and where a glob names none that is.
+    """
+    if args.all and args.targets:
+        raise UsageError("--all is every target that is built", hint="name targets, or say --all")
     chosen = invocation.select(tuple(args.targets))
-    if not args.all:
-        return chosen
-    built = tuple(one for one in chosen if (invocation.folders.target_path(one.id) / "sizes.json").exists())
+    built = tuple(one for one in chosen if has_value(invocation.folders.target_path(one.id), "sizes"))
+    missing = [one.id for one in chosen if one not in built]
+    for target_id in missing:
+        if target_id in args.targets:
+            raise UsageError(f"{target_id} is not built", hint=f"rockiln build {target_id}")
     if not built:
-        raise UsageError("no target is built yet", hint="rockiln build TARGET")
+        what = f"none of the {len(chosen)} targets that are named is" if args.targets else "no target is"
+        raise UsageError(f"{what} built yet", hint=f"rockiln build {missing[0] if args.targets else 'TARGET'}")
+    if args.targets and missing:
+        invocation.console.warn(f"not built, so not in the page: {', '.join(missing)}")
     return built
 
 

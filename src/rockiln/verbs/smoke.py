@@ -12,7 +12,7 @@ from rockiln.invocation import Invocation
 from rockiln.jsonable import write_value
 from rockiln.plan import PlannedTarget
 from rockiln.verbs.answer import Answer
-from rockiln.verbs.arguments import add_engine, add_jobs, add_json, add_targets
+from rockiln.verbs.arguments import add_engine, add_jobs, add_json, add_targets, require_file_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +33,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     chosen = invocation.select(tuple(args.targets))
     if args.junit and len(chosen) > 1:
         raise UsageError("--junit holds one target's report", hint="name one target")
-    if args.junit and not args.junit.absolute().parent.is_dir():
-        raise UsageError(f"--junit: there is no folder {args.junit.absolute().parent}", hint="make it first")
+    if args.junit:
+        require_file_path(args.junit, "--junit")
     for planned in chosen:
         if lacking := sorted(set(args.tier) - set(planned.recipe.smoke_tiers)):
             has = ", ".join(planned.recipe.smoke_tiers)

@@ -71,6 +71,10 @@ packages-mb = { "wheel:torch" = 400 }
         ("compressed-mb = 0", "0 is no ceiling"),
         ("compressed-mb = -5", "-5 is no ceiling"),
         ('compressed-mb = "5"', '"5" is not a whole number'),
+        ('unpacked-mb = "x"', '"x" is not a whole number'),
+        ("unpacked-mb = 1.5", "1.5 is not a whole number"),
+        ('packages-mb = { "wheel:torch" = "x" }', '"x" is not a whole number'),
+        ('packages-mb = { "wheel:torch" = 0 }', "0 is no ceiling"),
         ("compresed-mb = 5", 'did you mean "compressed-mb"'),
         ('packages-mb = { torch = 5 }', '"torch" is no owner; write "wheel:NAME"'),
     ],
@@ -79,6 +83,7 @@ def test_fault_of_a_budget_is_named(tmp_path: Path, section: str, message: str) 
     with pytest.raises(FileFaultsError) as raised:
         read_budget(tmp_path, f"[[budget]]\n{section}\n")
     assert message in raised.value.message
+    assert len(raised.value.message.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -121,6 +126,19 @@ def test_without_growth_the_largest_packages_are_listed(earlier: Sizes | None) -
     fault = check_budget(NEW, Budget(unpacked_bytes=1), "tiny", earlier)
     assert fault is not None
     assert fault.message.splitlines()[2:4] == ["largest packages:", "     60.0 MB  wheel:numpy 2.1"]
+
+
+def test_largest_packages_follow_growths_that_do_not_explain_the_excess() -> None:
+    earlier = make_sizes("before", 90, jax=("1.0", 20), numpy=("2.1", 60), scipy=("1.9", 40))
+    fault = check_budget(NEW, Budget(compressed_bytes=79 * MB), "tiny", earlier)
+    assert fault is not None
+    assert [line.strip() for line in fault.message.splitlines()[2:]] == [
+        "largest growths since before:", "+1.0 MB  wheel:jax 1.0",
+        "largest packages:", "60.0 MB  wheel:numpy 2.1", "40.0 MB  wheel:scipy 1.9", "21.0 MB  wheel:jax 1.0",
+    ]  # fmt: skip
+    explained = check_budget(NEW, Budget(unpacked_bytes=120 * MB), "tiny", earlier)
+    assert explained is not None
+    assert "largest packages" not in explained.message
 
 
 def test_record_reads_as_it_was_written(tmp_path: Path) -> None:
