@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import rockiln
-from rockiln.console import Console, printable_lines
+from rockiln.console import Console, printable, printable_lines
 from rockiln.errors import DiskError, RockilnError, UsageError
 from rockiln.folders import Folders
 from rockiln.invocation import Invocation
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if args.debug:
             raise
-        message = f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
+        message = printable(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
         return _report(DiskError(message, hint="is the path right, and may this user read and write there?"))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rockiln.audit.installed.distributions import _read_rows
 from rockiln.record_rows import read_rows
+from rockiln.sizes.installed_owners import find_owners
 
 
 @pytest.mark.parametrize(
@@ -22,3 +24,19 @@ def test_rows_are_read_and_their_text_is_kept(text: str, rows: list[list[str]]) 
     read = list(read_rows(text))
     assert [row for row, _ in read] == rows
     assert "".join(line for _, line in read) == text
+
+
+LONG = "d/" * 70_000 + "x.py"
+RECORD = "opt/venv/lib/python3.12/site-packages/a-1.dist-info/RECORD"
+
+
+def test_owner_of_a_path_of_any_length_is_known() -> None:
+    path = f"opt/venv/lib/python3.12/site-packages/{LONG}"
+    after = "opt/venv/lib/python3.12/site-packages/after.py"
+    owners, _ = find_owners([path, after], {RECORD: f"{LONG},,\nafter.py,,\n".encode()}, {})
+    assert owners == {path: "wheel:a", after: "wheel:a"}
+
+
+def test_audit_reads_rows_of_any_length() -> None:
+    rows = list(_read_rows(f"{LONG},,\nafter.py,,\n".encode(), "site"))
+    assert [row.path for row in rows] == [f"site/{LONG}", "site/after.py"]

@@ -159,9 +159,9 @@ def test_hardlinks_outlive_the_file_they_link(contents: Contents) -> None:
 
 
 def test_record_names_only_what_is_left(contents: Contents) -> None:
+    long = f"{'x' * 140_000}\u2028.py,,\r\n".encode()
     record = (
-        b"scipy/__init__.py,sha256=abc,1\r\n"
-        b'"scipy/tests/odd,name.py",sha256=def,2\r\n'
+        b"scipy/__init__.py,sha256=abc,1\r\n" + long + b'"scipy/tests/odd,name.py",sha256=def,2\r\n'
         b"scipy/tests/test_a.py,sha256=ghi,3\r\n"
         b"../../../bin/f2py,sha256=jkl,4\r\n"
         b"scipy-1.0.dist-info/RECORD,,\r\n"
@@ -175,7 +175,7 @@ def test_record_names_only_what_is_left(contents: Contents) -> None:
     slimmed = drop_paths(make_rootfs(contents, items), rules, contents)
     entry = slimmed.entries[f"{SITE}/scipy-1.0.dist-info/RECORD"]
     left = contents.read_bytes(entry.sha256)
-    assert left == b"scipy/__init__.py,sha256=abc,1\r\nscipy-1.0.dist-info/RECORD,,\r\n"
+    assert left == b"scipy/__init__.py,sha256=abc,1\r\n" + long + b"scipy-1.0.dist-info/RECORD,,\r\n"
     assert entry.size_bytes == len(left)
 
 

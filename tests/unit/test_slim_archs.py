@@ -34,6 +34,9 @@ def fat(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return library.build(tmp_path_factory.mktemp("fat") / "libfat.so").read_bytes()
 
 
+LONG_ROW = f"{'x' * 140_000}\u2028.py,,\n"
+
+
 @pytest.fixture
 def rootfs(contents: Contents, fat: bytes) -> Rootfs:
     """A wheel with a fat library, and a deb with kernel data and a bundle."""
@@ -47,7 +50,7 @@ def rootfs(contents: Contents, fat: bytes) -> Rootfs:
     files = {f"{FOLDER}/{name}": ("deb:rocblas", text) for name, text in data.items()}
     return make_rootfs(contents, {
         LIBRARY: ("wheel:pkg", fat),
-        f"{SITE}/pkg-1.0.dist-info/RECORD": ("wheel:pkg", b"pkg/libfat.so,sha256=old,1\npkg-1.0.dist-info/RECORD,,\n"),
+        f"{SITE}/pkg-1.0.dist-info/RECORD": ("wheel:pkg", f"pkg/libfat.so,sha256=old,1\n{LONG_ROW}".encode()),
         f"{SITE}/pkg/text.py": ("wheel:pkg", b"x = 1\n"),
         **files,
         f"{FOLDER}/old/Kernels.so-000-gfx1100.hsaco": ("deb:rocblas", compile_kernels("gfx1100")),
@@ -84,7 +87,8 @@ def test_tree_holds_its_archs_only(rootfs: Rootfs, contents: Contents, tmp_path:
 def test_lists_are_true_for_hardlinks_too(rootfs: Rootfs, contents: Contents, tmp_path: Path) -> None:
     entries = slim(rootfs, contents, tmp_path, "gfx942").rootfs.entries
     record = contents.read_bytes(entries[f"{SITE}/pkg-1.0.dist-info/RECORD"].sha256).decode()
-    assert next(csv.reader(record.splitlines()))[2] == str(entries[LIBRARY].size_bytes)
+    assert next(csv.reader([record.split("\n")[0]]))[2] == str(entries[LIBRARY].size_bytes)
+    assert record.endswith(f"\n{LONG_ROW}")
     sums = contents.read_bytes(entries[MD5SUMS].sha256).decode().splitlines()
     listed = {line[34:]: line[:32] for line in sums}
     there = {path for path, entry in entries.items() if path.startswith(f"{FOLDER}/") and entry.kind == "file"}

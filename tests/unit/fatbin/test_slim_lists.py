@@ -186,6 +186,40 @@ def test_name_that_is_not_utf8_is_json(site: Path, capsys: pytest.CaptureFixture
     assert r"\udcff\n\u001b[31m.so " in capsys.readouterr().out
 
 
+def test_list_that_fails_after_the_cut_is_corrected_by_the_next_run(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise DiskError("full")
+
+    monkeypatch.setattr(ledgers, "write_whole", fail)
+    with pytest.raises(DiskError, match="full"):
+        slim_in_place(site, GFX942, SILENT)
+    monkeypatch.undo()
+    assert stale_rows(site) == list(NAMES)
+    slim_in_place(site, GFX942, SILENT)
+    assert stale_rows(site) == []
+
+
+def test_file_for_other_archs_loses_its_line_first(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ends between the two leaves a file without a line, and the next run takes it."""
+    from rockiln.fatbin import slim_tree
+
+    data = site / "aotriton.images/amd-gfx90a/x.aks2"
+    for path in (data, site / "aotriton.images/amd-gfx942/x.aks2"):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"AKS2")
+    line = "aotriton.images/amd-gfx90a/x.aks2,sha256=x,4\n"
+    record_of(site).write_text(record_of(site).read_text() + line)
+    with monkeypatch.context() as killed:
+        killed.setattr(slim_tree, "_remove_files", lambda _: None)
+        slim_in_place(site, GFX942, SILENT)
+    assert data.exists()
+    assert line not in record_of(site).read_text()
+    slim_in_place(site, GFX942, SILENT)
+    assert not data.exists()
+
+
 def test_notes_are_told_from_other_files(tmp_path: Path) -> None:
     assert notes.is_note(notes.note_path(tmp_path / "x.so").name)
     assert not notes.is_note("..rockiln-note"[1:])

@@ -99,6 +99,14 @@ def test_two_owners_of_one_file_are_told(made: RecordedHost) -> None:
     assert found[0].message == "cuda-bindings and hip-python-interop both own 1 files: cuda/bindings/driver.py"
 
 
+def test_path_of_any_length_hides_no_collision(made: RecordedHost) -> None:
+    for name in ("cuda-bindings", "hip-python-interop"):
+        made.add_distribution(name, "1.0", {"cuda/bindings/driver.py": name})
+        record = next(one for one in made.path.rglob("RECORD") if name.split("-")[0] in one.parent.name)
+        record.write_text(f"{'x' * 140_000}.py,,\n{record.read_text()}")
+    assert [one.rule for one in diagnose(made.host()).findings] == ["record-collision"]
+
+
 def test_one_distribution_twice_is_told(made: RecordedHost) -> None:
     made.add_distribution("triton", "3.4.0")
     made.add_distribution("triton", "3.7.0")
