@@ -94,6 +94,7 @@ def test_enter_in_the_list_goes_down_and_escape_back_to_the_row_one_came_from(op
     assert focus(opened) == "side: core.py"
     press(opened, "Enter")
     assert (way(opened)[-1], focus(opened)) == ("core.py", "side:")
+    assert opened.locator("#status").text_content().startswith("core.py  \u00b7  3.0\u00a0kB")  # type: ignore[union-attr]
     press(opened, "Escape")
     assert focus(opened) == "side: core.py"
     press(opened, "Backspace")

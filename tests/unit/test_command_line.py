@@ -42,6 +42,15 @@ def test_report_without_a_folder_is_refused_before_checks_run(
     assert str(tmp_path / "none") in said
 
 
+@pytest.mark.parametrize("words", [("smoke", ROW, "--junit"), ("bundle", ROW, "--output")])
+def test_folder_in_place_of_a_file_is_refused_before_any_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    code, said = run(capsys, *words, str(tmp_path))
+    assert code == 2
+    assert f"{words[-1]}: {tmp_path} is a folder" in said
+
+
 def test_tier_that_an_image_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, said = run(capsys, "smoke", ROW, "--tier", "gpu")
     assert code == 2

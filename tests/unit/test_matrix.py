@@ -54,6 +54,9 @@ def test_rocm_row_needs_archs() -> None:
     text = TOP + GPU_ROW.replace('archs = ["gfx942", "gfx950"]\n', "")
     assert fault_of(text) == "matrix.toml: target[0].archs: missing; it is an array"
     assert "an image without GPU code is a CPU row" in fault_of(text + "archs = []\n")
+    assert fault_of(text + 'archs = "gfx942"\n').splitlines() == [
+        'matrix.toml: target[0].archs: "gfx942" is not an array; write ["gfx942"]'
+    ]
 
 
 def test_xnack_suffix_is_not_a_target() -> None:

@@ -49,6 +49,14 @@ def test_single_values_that_are_not_given_stay_open(tmp_path: Path) -> None:
     assert (recipe.workdir, recipe.user, recipe.cmd, recipe.layer_budget, recipe.smoke_tiers) == (None,) * 5
 
 
+@pytest.mark.parametrize(("value", "fault"), [('"x"', '"x" is not a whole number'), ("0", "0 is not between 1 and")])
+def test_layer_budget_has_one_fault_at_most(tmp_path: Path, value: str, fault: str) -> None:
+    with pytest.raises(FileFaultsError) as raised:
+        read(tmp_path, f"layer-budget = {value}\n")
+    assert fault in raised.value.message
+    assert len(raised.value.message.splitlines()) == 1
+
+
 def test_misspelt_optional_key_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(FileFaultsError, match=r'layer-buget: no such key; did you mean "layer-budget"\?'):
         read(tmp_path, "layer-buget = 12\n")

@@ -51,6 +51,7 @@ function drawMap(way, focusName, isWalking) {
     const tile = make("button", { type: "button", class: `tile single c-${colourOf(node)}`, onclick: goUp }, make("span", { class: "head" }, make("b", {}, node.name), make("i", {}, formatBytes(node.bytes))));
     box.replaceChildren(tile);
     box.onkeydown = null;
+    tell(null, node);
     if (isWalking) tile.focus();
     return;
   }

@@ -54,11 +54,16 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 def require_file_path(path: Path, option: str) -> None:
     """Refuse a place where no file can be written, before any work is done for it."""
-    if path.is_dir():
-        raise UsageError(f"{option}: {path} is a folder", hint=f"{option} names a file; name one in that folder")
+    refuse_folder(path, option)
     if not path.absolute().parent.is_dir():
         hint = f"{option} names a file in a folder that is there"
         raise UsageError(f"{option}: {path.absolute().parent} is no folder", hint=hint)
+
+
+def refuse_folder(path: Path, option: str) -> None:
+    """The same where folders that lead to the file are made."""
+    if path.is_dir():
+        raise UsageError(f"{option}: {path} is a folder", hint=f"{option} names a file; name one in that folder")
 
 
 def positive(text: str) -> int:

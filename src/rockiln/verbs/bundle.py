@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer, format_bytes
-from rockiln.verbs.arguments import add_fetch_options, add_jobs, add_json, add_targets
+from rockiln.verbs.arguments import add_fetch_options, add_jobs, add_json, add_targets, refuse_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.pipeline import BuildOptions, fetch_target
     from rockiln.store import Store
 
+    refuse_folder(args.output, "--output")
     options = BuildOptions(relock_gone=args.relock_gone, bundle_path=args.bundle)
     targets = tuple(
         fetch_target(planned, require(invocation.lock, planned, invocation.matrix), invocation, options)
