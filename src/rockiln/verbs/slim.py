@@ -125,9 +125,12 @@ def _describe_sum(report: SlimReport) -> Iterable[str]:
     after = sum(one.after_bytes for one in report.files)
     changed = [one for one in report.files if one.outcome in {"slimmed", "dropped"}]
     verb = "would go" if report.is_dry_run else "went"
-    yield (
-        f"{len(changed)} of {len(report.files)} files with device code: {format_bytes(before)} → {format_bytes(after)},"
-        f" {format_bytes(before - after)} {verb}"
-    )
+    if all(one.outcome == "refused" for one in report.files):
+        yield "no file was changed"
+    else:
+        yield (
+            f"{len(changed)} of {len(report.files)} files with device code: {format_bytes(before)} →"
+            f" {format_bytes(after)}, {format_bytes(before - after)} {verb}"
+        )
     if report.corrected:
         yield printable(f"lists corrected: {', '.join(map(str, report.corrected))}")
