@@ -12,11 +12,16 @@ from rockiln.errors import ImageError
 
 IMAGE_HINT = "is this an OCI layout, an OCI archive, or the output of docker save?"
 
+MAX_BYTES = 16 << 20
+"""Of one document; the specification asks for 4 MiB: https://github.com/opencontainers/distribution-spec."""
+
 Object = Mapping[str, object]
 
 
 def parse_json(content: bytes, name: str) -> object:
-    """Any value; nesting that no image needs counts as damage."""
+    """Any value; size and nesting that no image needs count as damage."""
+    if len(content) > MAX_BYTES:
+        raise ImageError(f"{name}: JSON of more than {MAX_BYTES >> 20} MiB", hint=IMAGE_HINT)
     try:
         value: object = json.loads(content)
     except (ValueError, RecursionError) as fault:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from rockiln.audit.foreign_json import MAX_BYTES
 from rockiln.audit.image_index import ImageParts, Read, read_docker_manifest, read_oci_index
 from rockiln.audit.inspect_file import Wanted
 from rockiln.audit.layer_stream import (
@@ -30,7 +31,6 @@ from rockiln.errors import ImageError
 
 INDEX_NAME = "index.json"
 DOCKER_MANIFEST_NAME = "manifest.json"
-_MAX_JSON_BYTES = 16 << 20
 _CHUNK_BYTES = 1 << 20
 _ALONE_BYTES = 64 << 20
 
@@ -75,10 +75,12 @@ def _require_files(scan: Scan) -> Scan:
 
 def _read_blob(layout_path: Path, name: str) -> bytes:
     try:
-        content = (layout_path / name).read_bytes()
+        with (layout_path / name).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except OSError as fault:
         raise ImageError(f"{layout_path / name}: {fault.strerror}", hint="is the layout whole?") from fault
-    if name != INDEX_NAME and hashlib.sha256(content).hexdigest() != posixpath.basename(name):
+    is_whole = len(content) <= MAX_BYTES  # else it is refused as no image's JSON
+    if is_whole and name != INDEX_NAME and hashlib.sha256(content).hexdigest() != posixpath.basename(name):
         raise ImageError(f"{layout_path / name}: the content has another hash than its name", hint="copy it anew")
     return content
 
@@ -202,7 +204,7 @@ class _Archive:
             return
         ahead = Ahead(cast("Readable", source))
         is_json = name in {INDEX_NAME, DOCKER_MANIFEST_NAME} or ahead.peek(1) in {b"{", b"["}
-        if is_json and member.size <= _MAX_JSON_BYTES:
+        if is_json and member.size <= MAX_BYTES:
             self._texts[name] = ahead.read()
         elif name.endswith(".tar") or name.startswith("blobs/"):
             self._layers[name] = scan_layer(ahead, self._wanted, f"{self._subject}: {name}")

@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import IO, cast
 
+from rockiln.audit.foreign_json import MAX_BYTES
 from rockiln.audit.image_index import ImageParts, read_docker_manifest, read_oci_index
 from rockiln.audit.layer_stream import GZIP, STREAM_FAULTS, ZSTD, Readable, name_fault
 from rockiln.console import Console, Progress
@@ -81,7 +82,7 @@ def measure_archive_file(file: IO[bytes], name: str, console: Console) -> Measur
 def _measure(name: str, open_blob: OpenBlob, *, is_docker: bool, console: Console) -> Measured:
     def read(blob: str) -> bytes:
         with closing(open_blob(blob)) as file:
-            return file.read()
+            return file.read(MAX_BYTES + 1)
 
     parts = read_docker_manifest(read, name) if is_docker else read_oci_index(read, name)
     with console.progress(f"read {name}", sum(_size_of(open_blob, blob) for blob in parts.layers), "bytes") as progress:

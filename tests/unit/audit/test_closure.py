@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -159,3 +160,22 @@ def test_damaged_library_is_said_and_stops_nothing(tree: AuditTree) -> None:
     made = tree.compile(f"{SYSTEM}/libcut.so.1", "int f(void) { return 1; }")
     made.write_bytes(made.read_bytes()[:200])
     assert tree.faults() == [("unreadable", f"/{SYSTEM}/libcut.so.1")]
+
+
+def cache_of(soname: str, path: str) -> bytes:
+    """/etc/ld.so.cache with one library, as dl-cache.h of glibc has it."""
+    start = 48 + 24
+    entry = struct.pack("<iIIIQ", 0x0303, start, start + len(soname) + 1, 0, 0)
+    return struct.pack("<20sIIB3xI12x", b"glibc-ld.so.cache1.1", 1, 0, 2, 0) + entry + f"{soname}\0{path}\0".encode()
+
+
+def test_hiprtc_that_asks_for_the_dev_name_is_a_note_where_hip_is_there(tree: AuditTree) -> None:
+    """Debian's libhiprtc opens libamdhip64.so, whose link only the -dev package brings, and does without."""
+    source = '#include <dlfcn.h>\nvoid *open_hip(void) { return dlopen("libamdhip64.so", RTLD_NOW); }\n'
+    tree.promise("gfx942")
+    tree.compile(f"{SYSTEM}/libhiprtc.so.7", source)
+    assert find_rule(tree.audit(), "dlopen-missing").severity == "error"
+    tree.compile(f"{SYSTEM}/libamdhip64.so.7", "int hipInit(int x) { return x; }")
+    tree.write("etc/ld.so.cache", cache_of("libamdhip64.so.7", f"/{SYSTEM}/libamdhip64.so.7"))
+    finding = find_rule(tree.audit(), "dlopen-missing")
+    assert (finding.severity, finding.evidence) == ("note", "opens libamdhip64.so")
