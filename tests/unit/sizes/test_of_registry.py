@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from rockiln.errors import FetchError, UsageError
+from rockiln.errors import FetchError, ImageError, UsageError
 from rockiln.sizes.annotation import ANNOTATION
 from rockiln.sizes.of_registry import measure_published, parse_reference
 
@@ -105,6 +105,21 @@ def test_missing_image_is_named(registry: str) -> None:
 def test_bytes_that_are_not_what_was_named_are_refused(registry: str) -> None:
     Registry.files[f"/v2/user/jax/blobs/{digest_of(CONFIG)}"] = b'{"rootfs": {"diff_ids": ["sha256:x"]}}'
     with pytest.raises(FetchError, match="not what its digest names"):
+        measure_published(f"{registry}:1.0")
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        '{"manifests": 5}', '{"manifests": [5]}', '{"manifests": [{"platform": 5}]}', '{"config": 5}', "[]", "{}",
+        '{"manifests": [{"platform": {"os": "linux", "architecture": "amd64"}, "digest": "a\\nb"}]}',
+        '{"config": {"digest": 5}}', '{"layers": [{"digest": "sha256:1", "size": Infinity}]}', '{"layers": 5}',
+        '{"layers": [], "annotations": [1]}', "[" * 100_000,
+    ],
+)  # fmt: skip
+def test_broken_manifest_is_refused_in_words(registry: str, manifest: str) -> None:
+    Registry.files["/v2/user/jax/manifests/1.0"] = manifest.encode()
+    with pytest.raises((ImageError, FetchError, UsageError)):
         measure_published(f"{registry}:1.0")
 
 
