@@ -248,6 +248,7 @@ def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
     shared_bytes: int = 0,
     order: str | int = "forward",
     checks: bool = True,
+    races: bool = True,
     alignment: str = "dword",
     step_limit: int = 50_000_000,
 ) -> Counts:
@@ -255,7 +256,8 @@ def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
 
     shared_bytes: dynamic LDS beyond the kernel's own. order: workgroups forward, reverse, or shuffled by a seed, which
     also shuffles waves. alignment: "dword" (vector accesses of 4 bytes and more must be 4-byte aligned), "natural"
-    (aligned to their size) or "byte". checks=False switches off undefined bits, waits and races, never bounds.
+    (aligned to their size) or "byte". checks=False switches off undefined bits, waits and races, never bounds;
+    races=False races alone, for kernels whose waves meet by atomics: only barriers count as meeting.
     Raises Fault (see faults.py) or BadLaunch.
     """
     lds_bytes = kernel.group_segment_size + shared_bytes
@@ -269,7 +271,7 @@ def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
         make_dispatch(kernel, grid, block, arguments, lds_bytes), "dispatch packet", 64, writable=False
     )
     record = make_launch(kernel, grid, block, arguments, dispatch, lds_bytes)
-    record.checks = int(checks) | ALIGNMENTS[alignment] << 4
+    record.checks = int(checks) | (not races) << 1 | ALIGNMENTS[alignment] << 4
     record.order, record.seed = (ORDERS[order], 0) if isinstance(order, str) else (2, order)
     record.step_limit = step_limit
     buffers = sorted([*load_segments(kernel), *private.buffers, *memory.buffers], key=lambda item: item.address)

@@ -122,6 +122,7 @@ static bool ours(const Group& g, u32 id) { return std::binary_search(g.epochs.be
 }
 
 void note_access(Wave& w, const Access& a) {
+  if (!w.group->machine->races()) return;
   u32 me = w.index + 1, epoch = epoch_of(*w.group, w.signals), since = epoch_of(*w.group, w.waits);
   u32 stamp = epoch << 8 | me;
   u32* writes = &a.stamps->write[a.offset];

@@ -87,6 +87,7 @@ struct Machine {
   std::deque<std::unique_ptr<Group>> resident; const Op* current = nullptr;
   Wave* running = nullptr; u32 float_control = ~0u;
   bool checks() const { return launch.arch.checks != 0; }
+  bool races() const { return checks() && !(launch.arch.checks & 2); }
   u32 generation() const { return launch.arch.generation; }
 };
 
