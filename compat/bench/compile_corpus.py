@@ -40,7 +40,7 @@ def compile_corpus(files: list[Path], arch: str, toolchain: Toolchain, args: arg
     def compile_one(path: Path) -> Outcome:
         folder = path.parent
         places = (folder, folder / "../inc", folder / "inc", *args.include)
-        options = Options(include_paths=places, extra=("-std=c++17",))
+        options = Options(include_paths=places, extra=("-std=c++17",), guards=args.guards)
         return check_files([path], [arch], toolchain, options)[0]
 
     with ThreadPoolExecutor(max_workers=args.jobs) as pool:
@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("--arch", default="gfx942")
     parser.add_argument("--rocm-path", type=Path)
     parser.add_argument("-I", "--include", action="append", default=[], type=Path)
+    parser.add_argument("--guards", action="store_true", help="widen guards that ask for NVIDIA's compiler")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="a regular expression over paths")
     parser.add_argument("--output", type=Path)

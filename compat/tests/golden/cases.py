@@ -26,6 +26,13 @@ class Case:
     kernarg: Callable[[tuple[int, ...]], bytes] = lambda pointers: struct.pack(f"<{len(pointers)}Q", *pointers)
     only_shim: bool = False
     """Renaming leaves a finding: only hipcompat's headers have what it needs."""
+    syncs_by_atomics: bool = False
+    """The emulator's race check knows s_barrier only; it is off, and several orders of wavefronts stand in for it."""
+
+    @property
+    def orders(self) -> tuple[str | int, ...]:
+        """Of workgroups and wavefronts."""
+        return ("forward", "reverse", 1, 2, 3) if self.syncs_by_atomics else ("forward",)
 
 
 RNG = np.random.default_rng(7)
@@ -183,6 +190,26 @@ def make_group_reduce() -> Case:
     sums, largest = (np.repeat(values, 32) for values in (_warps(x).sum(1), _warps(x).max(1)))
     want = (sums, largest, np.cumsum(_warps(x), 1).ravel())
     return Case(inputs=(x,), outputs=(ZERO_I[:64],) * 3, expected=want, only_shim=True)
+
+
+def make_barrier_phases() -> Case:
+    """Four rounds of three wavefronts."""
+    x = I32[:192].copy()
+    want = x
+    for _ in range(4):
+        want = 2 * want + np.roll(want, -64)
+    outputs = (ZERO_I[:192],)
+    return Case(inputs=(x,), outputs=outputs, expected=(want,), block=192, only_shim=True, syncs_by_atomics=True)
+
+
+def make_async_pipeline() -> Case:
+    """Copies by a thread, a block with a barrier, a block alone, and a wavefront of producers."""
+    staged = np.zeros(64, np.float32)
+    for step in range(4):
+        staged += F32[64 * step : 64 * step + 64][::-1]
+    want = (F32[:128], F32[128:256][::-1], F32[:128][::-1], staged)
+    outputs = (*(ZERO_F[:128],) * 3, ZERO_F[:64])
+    return Case(inputs=(F32,), outputs=outputs, expected=want, block=128, only_shim=True, syncs_by_atomics=True)
 
 
 def make_cub_block() -> Case:

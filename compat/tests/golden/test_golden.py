@@ -34,8 +34,31 @@ def test_numbers_are_those_of_cuda(name: str, mode: str, arch: str, rocm: Toolch
         source_path = tmp_path / f"{name}.hip"
         source_path.write_bytes(rename((FOLDER / f"{name}.cu").read_bytes(), Path("x.cu")).content)
     code = _compile(source_path, arch, rocm, shim_arguments() if mode == "shim" else (), tmp_path)
-    for got, want in zip(_launch(code, name, case), case.expected, strict=True):
-        np.testing.assert_array_equal(got.ravel(), np.asarray(want).ravel())
+    for order in case.orders:
+        for got, want in zip(_launch(code, name, case, order), case.expected, strict=True):
+            np.testing.assert_array_equal(got.ravel(), np.asarray(want).ravel())
+
+
+@pytest.mark.parametrize("name", ["async_pipeline", "barrier_phases"])
+def test_without_waiting_the_numbers_are_wrong(name: str, rocm: Toolchain, tmp_path: Path) -> None:
+    """The emulator's race check knows no barrier of atomics and is off for these; so the orders must tell."""
+    source = (FOLDER / f"{name}.cu").read_text()
+    broken = source.replace("written.wait(std::move(token));", "").replace("pipe.consumer_wait();", "")
+    assert broken != source
+    source_path = tmp_path / f"{name}.cu"
+    source_path.write_text(broken)
+    case = CASES[name]()
+    code = _compile(source_path, "gfx942", rocm, shim_arguments(), tmp_path)
+    assert not all(_is_right(code, name, case, order) for order in case.orders)
+
+
+def _is_right(code: bytes, name: str, case: Case, order: str | int) -> bool:
+    try:
+        results = _launch(code, name, case, order)
+    except gfxemu.Fault:
+        return False
+    pairs = zip(results, case.expected, strict=True)
+    return all(np.array_equal(got.ravel(), np.asarray(want).ravel()) for got, want in pairs)
 
 
 def _compile(path: Path, arch: str, rocm: Toolchain, shim: tuple[str, ...], folder: Path) -> bytes:
@@ -46,12 +69,12 @@ def _compile(path: Path, arch: str, rocm: Toolchain, shim: tuple[str, ...], fold
     return output_path.read_bytes()
 
 
-def _launch(code: bytes, name: str, case: Case) -> list[np.ndarray]:
+def _launch(code: bytes, name: str, case: Case, order: str | int) -> list[np.ndarray]:
     memory = gfxemu.Memory()
     at = tuple(memory.allocate(np.ascontiguousarray(array)) for array in (*case.inputs, *case.outputs))
     gfxemu.launch(
         gfxemu.load(code).kernels[name], grid=(case.grid, 1, 1), block=(case.block, 1, 1), memory=memory,
-        kernarg=case.kernarg(at), shared_bytes=case.shared_bytes,
+        kernarg=case.kernarg(at), shared_bytes=case.shared_bytes, order=order, races=not case.syncs_by_atomics,
     )  # fmt: skip
     places = zip(at[len(case.inputs) :], case.outputs, strict=True)
     return [np.frombuffer(memory.read(place, array.nbytes), array.dtype) for place, array in places]

@@ -2,6 +2,6 @@
 
 from hipcompat.check.compile import Options, Outcome, check_files
 from hipcompat.check.diagnostics import Diagnostic
-from hipcompat.check.toolchain import Toolchain, find_toolchain
+from hipcompat.check.toolchain import Toolchain, find_rocm, find_toolchain
 
-__all__ = ["Diagnostic", "Options", "Outcome", "Toolchain", "check_files", "find_toolchain"]
+__all__ = ["Diagnostic", "Options", "Outcome", "Toolchain", "check_files", "find_rocm", "find_toolchain"]

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hipcompat.check.diagnostics import Diagnostic, parse_diagnostics
 from hipcompat.check.toolchain import Toolchain
 from hipcompat.errors import FileError
+from hipcompat.translate.overlay import write_overlay
 from hipcompat.translate.shim import shim_arguments
 
 _CUDA_SUFFIXES = (".cu", ".cuh")
@@ -24,11 +26,15 @@ _MOST_ERRORS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`shim` None: hipcompat's headers for .cu and .cuh, none for the rest. `extra` are clang's own arguments."""
+    """`shim` None: hipcompat's headers for .cu and .cuh, none for the rest. `extra` are clang's own arguments.
+
+    `guards`: a guard that asks for NVIDIA's compiler to bring `__device__` asks for HIP's, too (translate.overlay).
+    """
 
     include_paths: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()
     shim: bool | None = None
+    guards: bool = False
     extra: tuple[str, ...] = ()
     timeout_s: float = 300.0
     jobs: int = 1
@@ -57,30 +63,38 @@ def check_files(
         if not path.is_file():
             raise FileError(f"{path} is no file", hint="name source files; folders are not searched")
     pairs = [(path, arch) for path in paths for arch in archs]
+    with TemporaryDirectory(prefix="hipcompat-") as folder:
+        overlay = write_overlay(
+            Path(folder), rocm_path=toolchain.rocm_path, sources=paths if options.guards else (),
+            include_paths=options.include_paths,
+        )  # fmt: skip
 
-    def check(pair: tuple[Path, str]) -> Outcome:
-        outcome = _check_file(*pair, toolchain, options)
-        if progress:
-            progress(outcome)
-        return outcome
+        def check(pair: tuple[Path, str]) -> Outcome:
+            outcome = _check_file(*pair, toolchain, options, overlay)
+            if progress:
+                progress(outcome)
+            return outcome
 
-    with ThreadPoolExecutor(max_workers=max(1, options.jobs)) as pool:
-        return tuple(pool.map(check, pairs))
+        with ThreadPoolExecutor(max_workers=max(1, options.jobs)) as pool:
+            return tuple(pool.map(check, pairs))
 
 
-def make_command(path: Path, arch: str, toolchain: Toolchain, options: Options) -> tuple[str, ...]:
+def make_command(
+    path: Path, arch: str, toolchain: Toolchain, options: Options, overlay: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """The whole command line."""
     uses_shim = path.suffix in _CUDA_SUFFIXES if options.shim is None else options.shim
+    shim = (*shim_arguments(), *overlay) if uses_shim else ()
     return (
-        str(toolchain.clang_path), *(shim_arguments() if uses_shim else ()), *toolchain.arguments(arch),
+        str(toolchain.clang_path), *shim, *toolchain.arguments(arch),
         "-O1", "-w", f"-ferror-limit={_MOST_ERRORS}", "-fno-color-diagnostics",
         *(f"-I{folder}" for folder in options.include_paths), *(f"-D{define}" for define in options.defines),
         *options.extra, "-S", "-Xclang", "-emit-obj", "-o", os.devnull, str(path),
     )  # fmt: skip
 
 
-def _check_file(path: Path, arch: str, toolchain: Toolchain, options: Options) -> Outcome:
-    command = make_command(path, arch, toolchain, options)
+def _check_file(path: Path, arch: str, toolchain: Toolchain, options: Options, overlay: tuple[str, ...]) -> Outcome:
+    command = make_command(path, arch, toolchain, options, overlay)
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(

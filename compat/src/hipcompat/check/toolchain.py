@@ -45,7 +45,7 @@ def find_toolchain(
 
     Raises ToolchainError that says what was looked for.
     """
-    root = _find_rocm(environment, rocm_path)
+    root = find_rocm(environment, rocm_path)
     return Toolchain(
         clang_path=_find_clang(environment, clang_path, root),
         rocm_path=root,
@@ -64,7 +64,8 @@ def read_hip_version(root: Path) -> str | None:
     return ".".join(parts.get(name, "0") for name in ("MAJOR", "MINOR", "PATCH")) if "MAJOR" in parts else None
 
 
-def _find_rocm(environment: Mapping[str, str], given: Path | None) -> Path:
+def find_rocm(environment: Mapping[str, str], given: Path | None) -> Path:
+    """The folder that holds include/hip: `given`, ROCM_PATH, /opt/rocm, /usr. Raises ToolchainError."""
     named = given or (Path(environment["ROCM_PATH"]) if environment.get("ROCM_PATH") else None)
     for root in (named,) if named else map(Path, _ROOTS):
         version = read_hip_version(root)

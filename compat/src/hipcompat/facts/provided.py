@@ -8,6 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _BY_HEADER = {
+    "cooperative_groups/memcpy_async.h": (
+        "cooperative_groups/memcpy_async.h cooperative_groups::memcpy_async cooperative_groups::wait "
+        "cooperative_groups::wait_prior"
+    ),
+    "hipcompat/async_copy.h": "cuda::aligned_size_t cuda::memcpy_async",
+    "hipcompat/barrier.h": "cuda/barrier cuda::barrier cuda::thread_scope cuda::thread_scope_block "
+    "cuda::thread_scope_device cuda::thread_scope_system cuda::thread_scope_thread",
     "hipcompat/blas.h": "CUBLAS_STATUS_LICENSE_ERROR",
     "hipcompat/fft.h": (
         "CUFFT_MISSING_DEPENDENCY CUFFT_NVJITLINK_FAILURE CUFFT_NVRTC_FAILURE CUFFT_NVSHMEM_FAILURE "
@@ -26,6 +33,10 @@ _BY_HEADER = {
         "cudaGraphicsMapFlagsNone cudaGraphicsMapFlagsReadOnly cudaGraphicsMapFlagsWriteDiscard "
         "cudaGraphicsResourceSetMapFlags cudaLimitPersistingL2CacheSize make_cudaExtent make_cudaPitchedPtr "
         "make_cudaPos"
+    ),
+    "hipcompat/pipeline.h": (
+        "cuda/pipeline cuda::make_pipeline cuda::pipeline cuda::pipeline_consumer_wait_prior cuda::pipeline_role "
+        "cuda::pipeline_shared_state"
     ),
     "hipcompat/standard.h": (
         "cuda/std/array cuda/std/climits cuda/std/cstddef cuda/std/cstdint cuda/std/functional "

@@ -32,6 +32,7 @@ UNDEFINED = frozenset((
     "_WIN32", "WIN32", "_WIN64", "_MSC_VER", "__APPLE__", "__MACH__", "MACOSX", "__MINGW32__", "__ICC",
     "__INTEL_COMPILER", "__arm__", "__aarch64__", "__ARM_ARCH", "__PGI", "__QNX__", "_MSC_EXTENSIONS", "__MACOSX__",
     "__CUDA_NO_HALF_OPERATORS__", "__DEVICE_EMULATION__", "__QNXNTO__", "WINDOWS_LEAN_AND_MEAN", "__ANDROID__",
+    "CUDART_VERSION",
 ))  # fmt: skip
 """Macros that clang does not define for HIP on Linux."""
 

@@ -22,13 +22,15 @@ _EVERY_S = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """FILE..., --arch, --include, --define, --mode, --rocm-path, --clang, --nvcc-flags, --jobs, --json."""
+    """FILE..., --arch, --include, --define, --mode, --guards, --rocm-path, --clang, --nvcc-flags, --jobs, --json."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="CUDA or HIP source files")
     parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="default: gfx942; may be repeated")
     parser.add_argument("-I", "--include", action="append", default=[], type=Path, metavar="DIR", help="has headers")
     parser.add_argument("-D", "--define", action="append", default=[], metavar="NAME[=TEXT]", help="a macro")
     modes = "hipcompat's headers over the source: for .cu and .cuh (auto, the default), always, never"
     parser.add_argument("--mode", choices=("auto", "shim", "plain"), default="auto", help=modes)
+    guards = "guards that ask for __CUDACC__ only to bring __device__ ask for __HIPCC__, too"
+    parser.add_argument("--guards", action="store_true", help=guards)
     parser.add_argument("--rocm-path", type=Path, metavar="DIR", help="default: ROCM_PATH, /opt/rocm, /usr")
     parser.add_argument("--clang", type=Path, metavar="PATH", help="default: ROCm's, clang-22, clang-21, ...")
     parser.add_argument("--nvcc-flags", default="", metavar="TEXT", help="nvcc's own arguments, translated first")
@@ -44,6 +46,7 @@ def answer(args: argparse.Namespace) -> Answer:
         include_paths=tuple(args.include),
         defines=tuple(args.define),
         shim={"auto": None, "shim": True, "plain": False}[args.mode],
+        guards=args.guards,
         extra=translate_flags(shlex.split(args.nvcc_flags)).arguments,
         jobs=args.jobs,
     )

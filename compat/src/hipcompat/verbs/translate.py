@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from hipcompat.answer import Answer
-from hipcompat.errors import FindingsError, UsageError
+from hipcompat.check import find_rocm
+from hipcompat.errors import FindingsError, ToolchainError, UsageError
 from hipcompat.scan import RULES, Finding, Target, scan
-from hipcompat.translate import SHIM_PATH, Translated, shim_arguments, translate_tree
+from hipcompat.scan.tree import find_files
+from hipcompat.translate import SHIM_PATH, Translated, shim_arguments, translate_tree, write_overlay
 from hipcompat.translate.tree import write_files
 from hipcompat.verbs.check import read_archs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """PATH..., --mode, --output, --in-place, --check, --nvrtc, --arch, --json."""
+    """PATH..., --mode, --output, --guards, --rocm-path, --in-place, --check, --nvrtc, --arch, --json."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
     parser.add_argument("--mode", choices=("rename", "shim"), default="rename", help="default: rename")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the result goes; .cu becomes .hip")
+    guards = "shim, with -o: guards that ask for __CUDACC__ only to bring __device__ ask for __HIPCC__, too"
+    parser.add_argument("--guards", action="store_true", help=guards)
+    where = "shim, with -o: whose vector header is laid over; default: ROCM_PATH, /opt/rocm, /usr"
+    parser.add_argument("--rocm-path", type=Path, metavar="DIR", help=where)
     parser.add_argument("--in-place", action="store_true", help="write over the files")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 3 if a file would change")
     parser.add_argument("--nvrtc", action="store_true", help="translate device code in string literals, too")
@@ -56,14 +63,28 @@ def _value(file: Translated) -> dict[str, object]:
 def _answer_shim(args: argparse.Namespace, target: Target) -> Answer:
     if args.in_place:
         raise UsageError("shim mode leaves the source as it is", hint="--mode rename, or without --in-place")
+    if args.guards and not args.output:
+        raise UsageError("--guards writes copies of files", hint="-o DIR says where")
     report = scan(args.paths, target)
     arguments = shim_arguments()
     if args.output:
         shutil.copytree(SHIM_PATH, args.output, dirs_exist_ok=True)
-        arguments = shim_arguments(args.output)
+        arguments = (*shim_arguments(args.output), *_write_overlay(args))
     value = {"arguments": arguments, "findings": report.findings}
     text = f"{_describe_findings(report.findings)}\n{shlex.join(arguments)}".lstrip("\n")
     return Answer(text=text, value=value, fault=_find_fault(report.findings, []))
+
+
+def _write_overlay(args: argparse.Namespace) -> tuple[str, ...]:
+    """HIP's vector header where there is a ROCm; with --guards, the files of PATH."""
+    try:
+        rocm_path = find_rocm(os.environ, args.rocm_path)
+    except ToolchainError:
+        if args.rocm_path:
+            raise
+        rocm_path = None
+    sources = [Path(file.path) for file in find_files(args.paths) if file.language == "cuda"] if args.guards else []
+    return write_overlay(args.output / "overlay", rocm_path=rocm_path, sources=sources)
 
 
 def _describe_findings(findings: Sequence[Finding]) -> str:

@@ -34,7 +34,8 @@ def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     renamed: Counter[str] = Counter()
     left_out = (Hit(rule="cudacc-qualifier", start=start, end=end) for start, end in unit.left_out)
     twice = (Hit(rule="cudacc-fallback", start=a, end=b, detail=unit.text[a:b]) for a, b in unit.defined_twice)
-    hits = [*left_out, *twice, *find_include_hits(unit, renamed), *_find_names(unit, renamed)]
+    version = (Hit(rule="cuda-version", start=start, end=end) for start, end in unit.version_uses)
+    hits = [*left_out, *twice, *version, *find_include_hits(unit, renamed), *_find_names(unit, renamed)]
     hits += patterns.find_pattern_hits(unit, renamed)
     return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule))), renamed
 

@@ -56,7 +56,7 @@ def find_pattern_hits(unit: Unit, renamed: Counter[str]) -> Hits:
     if "cub" in text:
         yield from _find_cub(text, renamed)
     if "cuda" in text:
-        yield from (hit for hit in _simple(_LIBCUXX, "libcu++", text) if _begins_name(text, hit.start))
+        yield from (hit for hit in _simple(_LIBCUXX, "libcu++", text) if _is_missing(text, hit))
         yield from _find_device_calls(unit)
     if "::" in text and ("cg" in text or "cooperative_groups" in text):
         yield from _find_groups(text)
@@ -76,6 +76,11 @@ def _simple(pattern: re.Pattern[str], rule: str, text: str) -> Hits:
     for match in pattern.finditer(text):
         detail = next((group for group in match.groups() if group), match.group().strip()) if match.re.groups else ""
         yield Hit(rule=rule, start=match.start(), end=match.end(), detail=detail or match.group().strip())
+
+
+def _is_missing(text: str, hit: Hit) -> bool:
+    """A part of libcu++ that hipcompat's headers do not hold."""
+    return f"cuda::{hit.detail}" not in provided.PROVIDED and _begins_name(text, hit.start)
 
 
 def _begins_name(text: str, offset: int) -> bool:

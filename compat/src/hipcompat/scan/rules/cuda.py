@@ -28,10 +28,10 @@ CUDA_RULES = (
     ),
     Rule(
         id="libcu++", severity="error",
-        title="libcu++ (cuda::std, cuda::barrier, cuda::pipeline), which ROCm 7 does not ship",
+        title="a part of libcu++, which ROCm 7 does not ship (hipcompat has barrier, pipeline, copies, parts of std)",
         advice="use the host's <atomic> types and HIP's own atomics; libhipcxx is a separate project",
         evidence="https://github.com/ROCm/libhipcxx",
-        example="#include <cuda/barrier>",
+        example="#include <cuda/atomic>",
     ),
     Rule(
         id="cudnn", severity="error",
@@ -81,6 +81,13 @@ CUDA_RULES = (
         advice="ask for __HIPCC__ as well",
         evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
         example="#ifdef __CUDACC__\n__host__ __device__\n#endif\ninline float sign(float x);",
+    ),
+    Rule(
+        id="cuda-version", severity="error",
+        title="CUDART_VERSION is not defined here: used as a value, or an #include is left out as for an older CUDA",
+        advice="ask for HIP_VERSION or __HIPCC__ as well",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+        example="int major() { return CUDART_VERSION / 1000; }",
     ),
     Rule(
         id="cudacc-fallback", severity="note",

@@ -84,10 +84,10 @@ KERNEL_RULES = (
     ),
     Rule(
         id="cg-algorithm", severity="error", fixed_in=(7, 13),
-        title="cooperative groups' memcpy_async and updates are not in this HIP (hipcompat has reduce and scans)",
-        advice="copy with plain loads, and a barrier",
+        title="cooperative groups' updates are not in this HIP (hipcompat has reduce, scans and memcpy_async)",
+        advice="a reduction or scan, and an atomic",
         evidence="https://github.com/ROCm/hip/issues/3625",
-        example="#include <cooperative_groups/memcpy_async.h>",
+        example="auto x = cooperative_groups::exclusive_scan_update(group, place, value);",
     ),
     Rule(
         id="cg-feature", severity="error",
