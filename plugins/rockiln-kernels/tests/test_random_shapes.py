@@ -29,6 +29,9 @@ SIZES = (
     2880, 4096, 7168, 8192, 16384, 50000,
 )  # fmt: skip
 
+HEAD_SIZES = {"D": (64, 80, 128, 192), "DV": (64, 80, 128)}
+"""Kernels are compiled for these alone: every second head has one of them, or hardly any call would be bound."""
+
 
 def _invent_facts(kernel: Kernel) -> CodeFacts:
     """A layout with every argument in eight bytes: selection does not look at code."""
@@ -63,7 +66,8 @@ def plan_manifest(family: str, arch: Arch) -> Manifest:
 def _draw_array(array: ArraySpec, names: dict[str, Value], dtype: str, generator: np.random.Generator) -> ArrayValue:
     for dim in array.dims:
         for name in read_names(dim) - names.keys():
-            names[name] = int(generator.choice(SIZES))
+            sizes = HEAD_SIZES.get(name, SIZES) if generator.random() < 0.5 else SIZES
+            names[name] = int(generator.choice(sizes))
     shape = tuple(max(0, int(evaluate_expression(dim, names))) for dim in array.dims)
     strides, step = [], 1
     for size in reversed(shape):
