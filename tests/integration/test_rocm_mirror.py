@@ -104,9 +104,12 @@ def test_compressed_bundles_say_their_version(mirror: Path, package: str, tmp_pa
 def test_kernel_files_hold_the_arch_of_their_name(mirror: Path, tmp_path: Path) -> None:
     folder = unpack(mirror, "rocblas", tmp_path) / "lib/rocblas/library"
     for arch, machine in MACHINES.items():
-        files = [path for path in folder.glob(f"*{arch}*") if path.suffix in {".co", ".hsaco"}]
-        assert len(files) >= 7
-        assert {struct.unpack_from("<I", path.read_bytes(), 48)[0] & 0xFF for path in files} == {machine}
+        objects = [path.read_bytes() for path in folder.glob(f"*{arch}*.hsaco")]
+        assert len(objects) >= 4
+        assert {struct.unpack_from("<I", code, 48)[0] & 0xFF for code in objects} == {machine}
+        bundles = list(folder.glob(f"*{arch}.co"))
+        assert len(bundles) >= 3
+        assert {path.read_bytes()[:4] for path in bundles} == {b"CCOB"}
 
 
 def test_sonames_are_those_that_wheels_ask_for(mirror: Path, tmp_path: Path) -> None:
