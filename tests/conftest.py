@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from functools import cache
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would ours
 
 
 @cache
