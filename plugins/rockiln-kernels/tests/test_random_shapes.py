@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import numpy as np
 import pytest
 
 from harness.case import make_generator
-from rockiln_kernels.archs import AMD_ARCHS, ARCHS, Arch
+from random_calls.planned import plan_manifest
+from rockiln_kernels.archs import AMD_ARCHS, Arch
 from rockiln_kernels.bind import Bound, bind_call, pack_kernarg
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value, evaluate_expression, read_names
-from rockiln_kernels.pack.cache import make_kernel_key
-from rockiln_kernels.pack.code_object import CodeFacts, KernargSlot
-from rockiln_kernels.pack.compile_kernel import Compiled
-from rockiln_kernels.pack.describe import describe_kernel, describe_variant
-from rockiln_kernels.pack.manifest import Manifest
 from rockiln_kernels.spec import Accepted, ArraySpec, ArrayValue, Call, OpSpec, check_call
-from rockiln_kernels.table import make_family_variants, read_families, read_origins, read_table
-from rockiln_kernels.variant import Kernel
+from rockiln_kernels.table import read_families, read_origins, read_table
 from rockiln_kernels.wanted_table import fits_arch
 
 COUNT = 2000
@@ -31,36 +25,6 @@ SIZES = (
 
 HEAD_SIZES = {"D": (64, 80, 128, 192), "DV": (64, 80, 128)}
 """Kernels are compiled for these alone: every second head has one of them, or hardly any call would be bound."""
-
-
-def _invent_facts(kernel: Kernel) -> CodeFacts:
-    """A layout with every argument in eight bytes: selection does not look at code."""
-    sizes = [{"i32": 4, "f32": 4}.get(arg.type, 8) for arg in kernel.args]
-    slots = tuple(
-        KernargSlot(offset=8 * place, size_bytes=size, value_kind="by_value") for place, size in enumerate(sizes)
-    )
-    return CodeFacts(
-        symbol=kernel.function, kernarg_bytes=8 * len(slots), slots=slots, vgprs=1, agprs=0, sgprs=1, vgpr_spills=0,
-        sgpr_spills=0, scratch_bytes=0, occupancy=8, matrix_instructions={},
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=128)
-def plan_manifest(family: str, arch: Arch) -> Manifest:
-    """The manifest that a pack of the family would have if every variant passed."""
-    variants = make_family_variants(family, arch)
-    kernels = {make_kernel_key(launch.kernel): launch.kernel for item in variants for launch in item.launches}
-    compiled = {
-        key: Compiled(code=b"", facts=_invent_facts(kernel), shared_bytes=0) for key, kernel in kernels.items()
-    }
-    return Manifest(
-        schema=1, arch=arch.name, wave_lanes=arch.wave_lanes, triton="", lld="",
-        kernels={key: describe_kernel(key, kernels[key], compiled[key], arch) for key in kernels},
-        variants=tuple(
-            describe_variant(item, [make_kernel_key(launch.kernel) for launch in item.launches]) for item in variants
-        ),
-        absent=(),
-    )  # fmt: skip
 
 
 def _draw_array(array: ArraySpec, names: dict[str, Value], dtype: str, generator: np.random.Generator) -> ArrayValue:
@@ -113,7 +77,7 @@ def test_random_calls_are_bound_or_refused_with_a_reason(family: str) -> None:
         checked = check_call(spec, call)
         if isinstance(checked, Accepted):
             alignments = {name: array.alignment for name, array in call.arrays.items()}
-            answer = bind_call(plan_manifest(family, ARCHS[arch.name]), spec.name, checked, alignments)
+            answer = bind_call(plan_manifest(arch.name, family), spec.name, checked, alignments)
             bound_count += isinstance(answer, Bound)
             _check_answer(answer)
         else:

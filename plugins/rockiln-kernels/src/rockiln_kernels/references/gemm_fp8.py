@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from rockiln_kernels.references.activation import ACTIVATIONS, silu
-from rockiln_kernels.references.arrays import Array, Arrays, Reference, Scalars, widen
-from rockiln_kernels.references.gemm import add_bias, multiply, split_pair
+from rockiln_kernels.references.arrays import Array, Arrays, widen
+from rockiln_kernels.references.decoded_gemm import SUFFIXES, make_reference
 
 
 def scale_rows(values: Array, scale: Array) -> Array:
@@ -29,20 +30,8 @@ def scale_inputs(arrays: Arrays, *, is_block: bool) -> tuple[Array, Array]:
     return scale_rows(a, arrays["a_scale"]), scale_rows(b, arrays["b_scale"])
 
 
-def _make_reference(suffix: str, *, is_block: bool) -> Reference:
-    def gemm(arrays: Arrays, scalars: Scalars) -> Arrays:
-        value = add_bias(multiply(*scale_inputs(arrays, is_block=is_block)), arrays)
-        if suffix != "_swiglu":
-            return {"out": ACTIVATIONS[suffix](value)}
-        gate, up = split_pair(value, is_interleaved=bool(scalars["interleaved"]))
-        with np.errstate(invalid="ignore"):
-            return {"out": silu(gate) * up}
-
-    return gemm
-
-
 REFERENCES = {
-    f"gemm_fp8{'_block' if is_block else ''}{suffix}": _make_reference(suffix, is_block=is_block)
+    f"gemm_fp8{'_block' if is_block else ''}{suffix}": make_reference(suffix, partial(scale_inputs, is_block=is_block))
     for is_block in (False, True)
-    for suffix in (*ACTIVATIONS, "_swiglu")
+    for suffix in SUFFIXES
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from rockiln_kernels.references.activation import ACTIVATIONS, silu
-from rockiln_kernels.references.arrays import Array, Arrays, Reference, Scalars, widen
-from rockiln_kernels.references.gemm import add_bias, multiply, split_pair
+from rockiln_kernels.references.arrays import Array, Arrays, widen
+from rockiln_kernels.references.decoded_gemm import SUFFIXES, make_reference
 from rockiln_kernels.references.narrow import decode
 from rockiln_kernels.specs.gemm_mx import FORMATS
 
@@ -27,18 +28,6 @@ def decode_inputs(base: str, arrays: Arrays) -> tuple[Array, Array]:
     return a, decode_mx(arrays["b"], arrays["b_scale"], b_format)
 
 
-def _make_reference(base: str, suffix: str) -> Reference:
-    def gemm(arrays: Arrays, scalars: Scalars) -> Arrays:
-        value = add_bias(multiply(*decode_inputs(base, arrays)), arrays)
-        if suffix != "_swiglu":
-            return {"out": ACTIVATIONS[suffix](value)}
-        gate, up = split_pair(value, is_interleaved=bool(scalars["interleaved"]))
-        with np.errstate(invalid="ignore"):
-            return {"out": silu(gate) * up}
-
-    return gemm
-
-
 REFERENCES = {
-    f"{base}{suffix}": _make_reference(base, suffix) for base in FORMATS for suffix in (*ACTIVATIONS, "_swiglu")
+    f"{base}{suffix}": make_reference(suffix, partial(decode_inputs, base)) for base in FORMATS for suffix in SUFFIXES
 }
