@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
-import zlib
 from pathlib import Path
 
 import rockiln
@@ -28,17 +26,12 @@ def compute_build_key(planned: PlannedTarget, locked: LockedTarget, compression:
     key = hashlib.sha256()
     key.update(_hash_sources().encode())
     if planned.target.archs:
-        key.update(dump(_cutter_versions()).encode())
+        from rockiln.fatbin.writer_versions import list_writer_versions  # slow to load; rows without a GPU do without
+
+        key.update(dump(list_writer_versions()).encode())
     for value in (planned.target, planned.taken, _strip_host_path(planned), locked, compression):
         key.update(dump(value).encode())
     return key.hexdigest()
-
-
-def _cutter_versions() -> tuple[str, ...]:
-    """Libraries that write compressed bundles and databases anew."""
-    from importlib.metadata import version  # slow to load, and rows without a GPU do without
-
-    return sqlite3.sqlite_version, zlib.ZLIB_RUNTIME_VERSION, version("zstandard")
 
 
 def find_current_image(planned: PlannedTarget, invocation: Invocation, compression: Compression) -> Image | None:

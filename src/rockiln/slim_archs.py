@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -18,18 +16,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import zstandard
-
 import rockiln.fatbin
 import rockiln.kernel_data
 from rockiln.console import Console
 from rockiln.contents import Content, Contents
 from rockiln.fatbin.byte_source import ByteSource
 from rockiln.fatbin.cut import Cut
+from rockiln.fatbin.judge_files import describe_decision
 from rockiln.fatbin.slim_file import FAT_BINARY, Form, Outcome, slim_open_file, write_proven
+from rockiln.fatbin.writer_versions import list_writer_versions
 from rockiln.installed_lists import change_contents
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
-from rockiln.kernel_data.decision import Decision, Drop, Kept, form_of
+from rockiln.kernel_data.decision import Decision, Drop, form_of
 from rockiln.kernel_data.judge import is_candidate, judge
 from rockiln.kernel_data.settle import settle
 from rockiln.manifest import Entry
@@ -127,19 +125,10 @@ def _look(
 
 def _describe(entry: Entry, decision: Decision) -> SlimmedFile:
     """The row of a file that is not cut."""
-    size = entry.size_bytes
-    outcome: Outcome = "unchanged"
-    kept: dict[str, int] = {}
-    dropped: dict[str, int] = {}
-    if isinstance(decision, Drop):
-        outcome, dropped = "dropped", dict.fromkeys(decision.targets, size)
-    elif isinstance(decision, Kept):
-        outcome = "refused" if decision.is_doubt else "unchanged"
-        kept = dict.fromkeys(sorted(decision.archs), size)
+    row = describe_decision(Path(entry.path), entry.size_bytes, decision)
     return SlimmedFile(
-        path=entry.path, owner=entry.owner, rule=decision.rule, outcome=outcome, before_bytes=size,
-        after_bytes=0 if outcome == "dropped" else size, kept=kept, dropped=dropped,
-        reason=getattr(decision, "reason", ""),
+        path=entry.path, owner=entry.owner, rule=row.rule, outcome=row.outcome, before_bytes=row.before_bytes,
+        after_bytes=row.after_bytes, kept=row.kept, dropped=row.dropped, reason=row.reason,
     )  # fmt: skip
 
 
@@ -212,5 +201,4 @@ def _restore(entry: Entry, record: Mapping[str, Any]) -> Result:
 def hash_code() -> str:
     """Hash of what decides about a cut: a changed cutter or verifier cuts anew, and so does another compressor."""
     folders = (Path(path) for package in (rockiln.fatbin, rockiln.kernel_data) for path in package.__path__)
-    libraries = (zstandard.__version__, zlib.ZLIB_RUNTIME_VERSION, sqlite3.sqlite_version)
-    return "\0".join((*map(hash_tree, folders), *libraries))
+    return "\0".join((*map(hash_tree, folders), *list_writer_versions()))

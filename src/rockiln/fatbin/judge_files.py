@@ -52,17 +52,22 @@ def _agree(decisions: list[Decision]) -> Decision:
 
 
 def _describe(found: Found, decision: Decision) -> JudgedFile:
-    size = found.size_bytes
+    return JudgedFile(
+        result=describe_decision(found.paths[0], found.size_bytes, decision), form=form_of(decision)
+    )
+
+
+def describe_decision(path: Path, size_bytes: int, decision: Decision) -> FileResult:
+    """The row of a file that is dropped or kept whole."""
     outcome: Outcome = "unchanged"
     kept: dict[str, int] = {}
     dropped: dict[str, int] = {}
     if isinstance(decision, Drop):
-        outcome, dropped = "dropped", dict.fromkeys(decision.targets, size)
+        outcome, dropped = "dropped", dict.fromkeys(decision.targets, size_bytes)
     elif isinstance(decision, Kept):
         outcome = "refused" if decision.is_doubt else "unchanged"
-        kept = dict.fromkeys(sorted(decision.archs), size)
-    result = FileResult(
-        path=found.paths[0], outcome=outcome, before_bytes=size, after_bytes=0 if dropped else size, kept=kept,
-        dropped=dropped, rule=decision.rule, reason=getattr(decision, "reason", ""),
+        kept = dict.fromkeys(sorted(decision.archs), size_bytes)
+    return FileResult(
+        path=path, outcome=outcome, before_bytes=size_bytes, after_bytes=0 if outcome == "dropped" else size_bytes,
+        kept=kept, dropped=dropped, rule=decision.rule, reason=getattr(decision, "reason", ""),
     )  # fmt: skip
-    return JudgedFile(result=result, form=form_of(decision))
