@@ -1,10 +1,17 @@
-"""The small project and what it gives undisturbed, once a session."""
+"""The small project and what it gives undisturbed, once a session; a browser for the pages of a module."""
 
 from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from small_project import DEVEL, SMALL, SmallProject, make_small_project
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +38,14 @@ def digest(undisturbed: SmallProject) -> str:
 def devel_digest(small_project: SmallProject, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Of the second target."""
     return small_project.copy_to(tmp_path_factory.mktemp("devel")).build(DEVEL)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield launched
+        launched.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,16 +24,6 @@ WIDE, PHONE = (1280, 900), (390, 844)
 KERNEL = "opt/rocm/lib/rocblas/library/Kernels.so-000-gfx942.hsaco"
 READABLE = 4.5
 """WCAG 2.2, level AA: https://www.w3.org/TR/WCAG22/#contrast-minimum."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,16 +21,6 @@ pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 KERNEL = f"{LIBRARY}/Kernels.so-000-gfx942.hsaco"
 LONG = "opt/venv/lib/python3.11/site-packages/many/extraordinarily_long_folder/libjax_common.so"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
