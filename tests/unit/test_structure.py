@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
 FLOORS = (
-    ("errors", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree"),
+    ("errors", "readers", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree"),
     ("disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked"),
     ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
     (

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from isal import igzip
 
@@ -20,6 +20,7 @@ from rockiln.audit.inspect_file import NOTHING, FileFacts, Wanted, inspect_file,
 from rockiln.audit.installed.tree import Node, NodeKind
 from rockiln.errors import ImageError
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
+from rockiln.readers import Readable
 from rockiln.unpack.decompress import DAMAGE
 
 if TYPE_CHECKING:
@@ -36,12 +37,6 @@ _KINDS: dict[bytes, NodeKind] = {tarfile.DIRTYPE: "directory", tarfile.SYMTYPE: 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 STREAM_FAULTS: tuple[type[Exception], ...] = (*DAMAGE, tarfile.TarError, zlib.error, OSError, ValueError)
 """What tar streams and their decompressors raise where the bytes are not what they should be."""
-
-
-class Readable(Protocol):
-    """A stream that can only be read on."""
-
-    def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

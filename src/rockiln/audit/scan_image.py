@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 from rockiln.audit.foreign_json import MAX_BYTES
 from rockiln.audit.image_index import ImageParts, Read, read_docker_manifest, read_oci_index
@@ -19,7 +19,6 @@ from rockiln.audit.layer_stream import (
     STREAM_FAULTS,
     Ahead,
     LayerScan,
-    Readable,
     name_fault,
     open_decompressed,
     scan_layer,
@@ -28,6 +27,7 @@ from rockiln.audit.merge_layers import merge_layers
 from rockiln.audit.scan import Scan, ignore_interrupt
 from rockiln.console import Console, Progress
 from rockiln.errors import ImageError
+from rockiln.readers import CountedReader, HashedReader, Readable
 
 INDEX_NAME = "index.json"
 DOCKER_MANIFEST_NAME = "manifest.json"
@@ -60,7 +60,7 @@ def scan_archive(stream: Readable, subject: str, wanted: Wanted, console: Consol
     the JSON that names them."""
     archive = _Archive(subject, wanted)
     with console.progress(f"audit {subject}", total_bytes, "bytes") as progress:
-        archive.read(_Counted(stream, progress))
+        archive.read(CountedReader(stream, progress.advance))
     parts = archive.find_parts()
     layers = [archive.layer(name) for name in parts.layers]
     return _require_files(merge_layers(subject, layers, parts.settings, wanted))
@@ -114,40 +114,13 @@ def _scan_blobs(paths: list[Path], wanted: Wanted, jobs: int, progress: Progress
 
 def _scan_blob(wanted: Wanted, path: Path) -> LayerScan:
     with path.open("rb") as file:
-        hashed = _Hashed(file)
+        hashed = HashedReader(file)
         layer = scan_layer(hashed, wanted, str(path))
         while hashed.read(_CHUNK_BYTES):
             pass
     if hashed.hexdigest() != path.name:
         raise ImageError(f"{path}: the content has another hash than its name", hint="copy the image anew")
     return layer
-
-
-class _Hashed:
-    """Passes bytes on and remembers their hash."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._hash = file, hashlib.sha256()
-
-    def read(self, size_bytes: int, /) -> bytes:
-        chunk = self._file.read(size_bytes)
-        self._hash.update(chunk)
-        return chunk
-
-    def hexdigest(self) -> str:
-        return self._hash.hexdigest()
-
-
-class _Counted:
-    """Passes bytes on and tells how many."""
-
-    def __init__(self, stream: Readable, progress: Progress) -> None:
-        self._stream, self._progress = stream, progress
-
-    def read(self, size_bytes: int, /) -> bytes:
-        chunk = self._stream.read(size_bytes)
-        self._progress.advance(len(chunk))
-        return chunk
 
 
 class _Archive:

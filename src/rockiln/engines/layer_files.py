@@ -5,15 +5,14 @@ Names inside the archive never become names on the host here; trees.py places th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from rockiln.console import Progress
 from rockiln.disk import disk_faults_named
@@ -22,6 +21,7 @@ from rockiln.engines.layout import REBUILD_HINT, locate_blob
 from rockiln.errors import EngineError
 from rockiln.image import Image, Layer
 from rockiln.namespaces.ids import has_other_ids
+from rockiln.readers import CountedReader, HashedReader, Readable
 
 CHUNK_BYTES = 1 << 20
 TAR_BUFFER_BYTES = 1 << 16
@@ -64,8 +64,8 @@ def extract_layer(image: Image, layer: Layer, layers_path: Path, progress: Progr
 def _extract(blob_path: Path, layer: Layer, folder: Path, progress: Progress) -> None:
     try:
         with blob_path.open("rb") as file:
-            blob = _HashedReader(file, progress.advance)
-            content = _HashedReader(_open_decompressed(blob, layer.media_type))
+            blob = HashedReader(CountedReader(file, progress.advance))
+            content = HashedReader(_open_decompressed(blob, layer.media_type))
             members = [_store(member, stream, folder, number) for number, (member, stream) in enumerate(_walk(content))]
             _drain(content)
             _drain(blob)
@@ -79,7 +79,7 @@ def _extract(blob_path: Path, layer: Layer, folder: Path, progress: Progress) ->
     (folder / "members.json").write_text(json.dumps([member for member in members if member]), encoding="utf-8")
 
 
-def _walk(content: _HashedReader) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
+def _walk(content: HashedReader) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
     with tarfile.open(fileobj=content, mode="r|", bufsize=TAR_BUFFER_BYTES) as archive:  # type: ignore[call-overload]  # a stream needs read only
         for member in archive:
             yield member, archive
@@ -111,32 +111,10 @@ def _write_file(member: tarfile.TarInfo, archive: tarfile.TarFile, path: Path) -
         os.utime(descriptor, (member.mtime, member.mtime))
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class _HashedReader:
-    """Passes bytes on and remembers their hash."""
-
-    def __init__(self, source: _Readable, tell: Callable[[int], None] = lambda _: None) -> None:
-        self._source, self._tell = source, tell
-        self._hash = hashlib.sha256()
-
-    def read(self, size: int) -> bytes:
-        chunk = self._source.read(size)
-        self._hash.update(chunk)
-        self._tell(len(chunk))
-        return chunk
-
-    @property
-    def digest(self) -> str:
-        return f"sha256:{self._hash.hexdigest()}"
-
-
 class _GzipMembers:
     """Decompresses gzip members one after another; zlib checks each one's CRC."""
 
-    def __init__(self, source: _Readable) -> None:
+    def __init__(self, source: Readable) -> None:
         self._source = source
         self._member = zlib.decompressobj(31)
         self._compressed = b""
@@ -160,7 +138,7 @@ class _GzipMembers:
         return bool(self._compressed)
 
 
-def _open_decompressed(blob: _Readable, media_type: str) -> _Readable:
+def _open_decompressed(blob: Readable, media_type: str) -> Readable:
     if media_type.endswith("+zstd"):
         import zstandard
 
@@ -168,7 +146,7 @@ def _open_decompressed(blob: _Readable, media_type: str) -> _Readable:
     return _GzipMembers(blob) if media_type.endswith(("+gzip", ".gzip")) else blob
 
 
-def _drain(reader: _HashedReader) -> None:
+def _drain(reader: HashedReader) -> None:
     """What follows the end of the archive counts for the hash too."""
     while reader.read(CHUNK_BYTES):
         pass

@@ -12,10 +12,11 @@ from typing import IO, cast
 
 from rockiln.audit.foreign_json import MAX_BYTES
 from rockiln.audit.image_index import ImageParts, read_docker_manifest, read_oci_index
-from rockiln.audit.layer_stream import GZIP, STREAM_FAULTS, ZSTD, Readable, name_fault
+from rockiln.audit.layer_stream import GZIP, STREAM_FAULTS, ZSTD, name_fault
 from rockiln.console import Console, Progress
 from rockiln.disk import disk_faults_named
 from rockiln.errors import ImageError
+from rockiln.readers import CountedReader, Readable
 from rockiln.sizes.difference import Measured
 from rockiln.sizes.installed_owners import find_owners
 from rockiln.sizes.inventory import FileSize, Inventory, LayerSize, add_up
@@ -109,20 +110,8 @@ def _read_blob(open_blob: OpenBlob, blob: str, name: str, progress: Progress) ->
         head = file.read(4)
         size_bytes = file.seek(0, 2)
         file.seek(0)
-        layer = read_layer(_Told(cast("Readable", file), progress), f"{name}: {blob}")
+        layer = read_layer(CountedReader(cast("Readable", file), progress.advance), f"{name}: {blob}")
     return layer, size_bytes if head.startswith(GZIP) or head == ZSTD else 0
-
-
-class _Told:
-    """Passes bytes on and tells how many."""
-
-    def __init__(self, source: Readable, progress: Progress) -> None:
-        self._source, self._progress = source, progress
-
-    def read(self, size_bytes: int, /) -> bytes:
-        chunk = self._source.read(size_bytes)
-        self._progress.advance(len(chunk))
-        return chunk
 
 
 def _name_digest(blob: str) -> str:

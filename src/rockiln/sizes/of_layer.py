@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, BinaryIO, NamedTuple, cast
 
-from rockiln.audit.layer_stream import OPAQUE, STREAM_FAULTS, WHITEOUT, Ahead, Readable, name_fault, open_decompressed
+from rockiln.audit.layer_stream import OPAQUE, STREAM_FAULTS, WHITEOUT, Ahead, name_fault, open_decompressed
 from rockiln.errors import ImageError
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
+from rockiln.readers import HashedReader, Readable
 from rockiln.sizes.device_code import MIN_BYTES, measure_device_code
 from rockiln.sizes.kinds import find_kind, find_named_arch
 
@@ -54,7 +55,7 @@ class LayerFiles:
 
 def read_layer(stream: Readable, name: str) -> LayerFiles:
     """Read the whole layer once. Raises ImageError where it is damaged."""
-    content = _Hashed(open_decompressed(stream))
+    content = HashedReader(open_decompressed(stream))
     reader = _Reader()
     try:
         with tarfile.open(fileobj=content, mode="r|") as archive:  # type: ignore[call-overload]  # a stream needs read only
@@ -66,24 +67,9 @@ def read_layer(stream: Readable, name: str) -> LayerFiles:
     except STREAM_FAULTS as fault:
         raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
     return LayerFiles(
-        diff_id=f"sha256:{content.hexdigest()}", files=reader.files, hardlinks=reader.hardlinks,
+        diff_id=content.digest, files=reader.files, hardlinks=reader.hardlinks,
         symlinks=reader.symlinks, texts=reader.texts, removed=tuple(reader.removed), emptied=tuple(reader.emptied),
     )  # fmt: skip
-
-
-class _Hashed:
-    """Passes bytes on and remembers their hash."""
-
-    def __init__(self, source: Readable) -> None:
-        self._source, self._hash = source, hashlib.sha256()
-
-    def read(self, size_bytes: int, /) -> bytes:
-        chunk = self._source.read(size_bytes)
-        self._hash.update(chunk)
-        return chunk
-
-    def hexdigest(self) -> str:
-        return self._hash.hexdigest()
 
 
 class _Reader:
