@@ -38,7 +38,15 @@ typedef enum rockiln_status {
   ROCKILN_LIMIT = 7,           /* more threads, LDS or workgroups than the device allows */
   ROCKILN_CAPTURING = 8,       /* a module would have to be loaded while the stream captures: rockiln_preload first */
   ROCKILN_DRIVER = 9,          /* the driver refused; the message has its own words */
-  ROCKILN_NO_MEMORY = 10       /* the host has no memory left */
+  ROCKILN_NO_MEMORY = 10,      /* the host has no memory left */
+  ROCKILN_NO_PLANNER = 11,     /* from here on: rockiln_dispatch.h */
+  ROCKILN_UNKNOWN_OP = 12,
+  ROCKILN_CALL_TYPE = 13,
+  ROCKILN_CALL_VALUE = 14,
+  ROCKILN_CALL_LAYOUT = 15,
+  ROCKILN_NOT_SELECTED = 16,
+  ROCKILN_STALE = 17,
+  ROCKILN_PLANNER = 18
 } rockiln_status;
 
 typedef enum rockiln_backend { ROCKILN_HIP = 0, ROCKILN_CUDA = 1 } rockiln_backend;
