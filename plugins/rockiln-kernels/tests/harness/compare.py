@@ -34,13 +34,13 @@ def find_differences(
             terms, magnitude = (0, np.zeros(1)) if exact else (case.terms, case.magnitudes.get(array.name))
             differences += _compare_numbers(array.name, *pair, dtype, terms, magnitude)
         else:
-            form = "" if array.name.endswith("scale") else _element_format(spec, dtypes, dtype)
+            form = "" if array.name.endswith("scale") else find_element_format(spec, dtypes, dtype)
             share = CODES_SHARE if case.match == "codes" and form else 0.0
             differences += _compare_codes(array.name, *pair, form, share)
     return differences
 
 
-def _element_format(spec: OpSpec, dtypes: Mapping[str, str], dtype: str) -> str:
+def find_element_format(spec: OpSpec, dtypes: Mapping[str, str], dtype: str) -> str:
     """The format of a q array; packed MXFP4 is e2m1, MXFP6 is the cell's axis E."""
     if dtype in FORMATS:
         return dtype
