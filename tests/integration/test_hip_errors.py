@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -38,16 +39,45 @@ for ask in (
         print(type(error).__name__, error.call, error.code, error.name, error.text, sep="|")
 """
 
+PHRASES = """
+import ctypes, json
+library = ctypes.CDLL("libamdhip64.so.7")
+library.hipGetErrorName.restype = library.hipGetErrorString.restype = ctypes.c_char_p
+from hipcompat.runtime.notes import FAULTS
+print(json.dumps([[library.hipGetErrorName(code).decode(), library.hipGetErrorString(code).decode()]
+                  for code, _, _ in FAULTS.values()]))
+"""
 
-def test_debians_runtime_says_no_device_for_each_call_and_blames_no_other(tmp_path: Path) -> None:
-    libraries = unpack_hip(tmp_path / "tree", ROOT / "build" / "hip-runtime").path / LIBRARIES
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Debian's libamdhip64 and all that it needs, its own libc included."""
+    return unpack_hip(tmp_path_factory.mktemp("hip") / "tree", ROOT / "build" / "hip-runtime").path / LIBRARIES
+
+
+def ask(libraries: Path, script: str) -> str:
+    """What the script prints, run over these libraries."""
     python = Path(sys.executable).resolve()
     done = subprocess.run(
-        [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), str(python), "-c", ASK],
+        [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), str(python), "-c", script],
         env={"PYTHONPATH": str(ROOT / "compat/src"), "PYTHONHOME": str(python.parents[1]), "PATH": os.environ["PATH"]},
         capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
-    version, *answers = done.stdout.splitlines()
+    return done.stdout
+
+
+def test_names_and_phrases_by_which_errors_are_known_are_the_librarys(libraries: Path) -> None:
+    sys.path.insert(0, str(ROOT / "compat" / "src"))
+    try:
+        from hipcompat.runtime.notes import FAULTS
+    finally:
+        sys.path.remove(str(ROOT / "compat" / "src"))
+    wanted = [[name, phrase] for name, (_, phrase, _) in FAULTS.items()]
+    assert json.loads(ask(libraries, PHRASES)) == wanted
+
+
+def test_debians_runtime_says_no_device_for_each_call_and_blames_no_other(libraries: Path) -> None:
+    version, *answers = ask(libraries, ASK).splitlines()
     calls = ("hipGetDeviceCount", "hipMalloc", "hipMemcpy", "hipDeviceSynchronize", "hipModuleLoadData")
     assert version == "7"
     assert answers == [

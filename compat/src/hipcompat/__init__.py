@@ -5,9 +5,8 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _OFFERED = {
-    "fp8_dtype": "archs", "fp8_largest": "archs", "install": "install", "is_nvidia": "present",
-    "list_archs": "present", "open_hip": "hip", "uninstall": "install", "visible_devices": "present",
-    "warp_size": "archs",
+    "fp8_dtype": "archs", "fp8_largest": "archs", "is_nvidia": "present", "list_archs": "present", "open_hip": "hip",
+    "visible_devices": "present", "warp_size": "archs",
 }  # fmt: skip
 """Name → module of hipcompat.runtime: imported at first use, so that `import hipcompat` costs nothing."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,17 @@ def CUDAExtension(name: str, sources: Sequence[str], **keywords: Any) -> Any:  #
     cpp_extension: Any = importlib.import_module("torch.utils.cpp_extension")
     if importlib.import_module("torch.version").hip is None:
         return cpp_extension.CUDAExtension(name, list(sources), **keywords)
+    return build_extension(cpp_extension.CUDAExtension, name, sources, **keywords)
+
+
+def build_extension(
+    original: Callable[..., Any], name: str, sources: Sequence[str], *arguments: Any, **keywords: Any
+) -> Any:
+    """What torch's own CUDAExtension makes of the translation. FindingsError as above."""
     became, given, notes = translate_extension(sources, keywords)
     for note in notes:
         sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({note.reason})\n")
-    return cpp_extension.CUDAExtension(name, list(became), **given)
+    return original(name, list(became), *arguments, **given)
 
 
 def translate_extension(

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from hipcompat.answer import Answer
 from hipcompat.errors import FileError
-from hipcompat.runtime.install import install, uninstall
+from hipcompat.runtime import enable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,8 @@ def answer(args: argparse.Namespace) -> Answer:
     """The script's exit code and exceptions are its own. FileError where it is missing."""
     if not args.module and not Path(args.script).exists():
         raise FileError(f"{args.script} is not there", hint="hipcompat run SCRIPT, or -m MODULE")
-    install(pynvml=args.pynvml)
+    handle = enable(errors=False, pynvml=args.pynvml)
+    sys.stderr.writelines(f"hipcompat: {one.part}: {one.reason}\n" for one in handle.skipped)
     before = sys.argv, sys.path[:]
     sys.argv = [args.script, *args.arguments]
     try:
@@ -40,7 +41,7 @@ def answer(args: argparse.Namespace) -> Answer:
         sys.exit(1)
     finally:
         sys.argv, sys.path[:] = before
-        uninstall()
+        handle.undo()
     return Answer(text="", value=None)
 
 

@@ -1,57 +1,17 @@
-"""Shims: off until asked, announced once, gone afterwards; and `hipcompat run`."""
+"""`hipcompat run`: a script as Python runs it, with the shims that were asked for and no others."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import hipcompat
-from hipcompat.runtime import install as shims
 
 
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(shims, "_announced", set())
-    yield
-    shims.uninstall()
-
-
-def test_nothing_is_installed_unless_asked() -> None:
-    before = sys.modules.get("pynvml")
-    shims.install()
-    assert shims.list_installed() == ()
-    assert sys.modules.get("pynvml") is before
-
-
-def test_installed_twice_is_once_and_announced_once(capsys: pytest.CaptureFixture[str]) -> None:
-    for _ in range(2):
-        shims.install(pynvml=True)
-        shims.install(pynvml=True)
-        assert shims.list_installed() == ("pynvml",)
-        assert vars(sys.modules["pynvml"])["__version__"] == "hipcompat"
-        shims.uninstall()
-    assert capsys.readouterr().err.count("pynvml is answered by amdsmi") == 1
-
-
-@pytest.mark.parametrize("before", [None, "module"])
-def test_uninstall_gives_back_what_was_there(before: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    if before is None:
-        monkeypatch.delitem(sys.modules, "pynvml", raising=False)
-    else:
-        monkeypatch.setitem(sys.modules, "pynvml", os)
-    shims.install(pynvml=True)
-    shims.uninstall()
-    assert sys.modules.get("pynvml") is (os if before else None)
-    monkeypatch.undo()
-
-
-def _run(*argv: object) -> subprocess.CompletedProcess[str]:
-    source = str(Path(hipcompat.__file__).parents[1])
+def _run(*argv: object, path: object = "") -> subprocess.CompletedProcess[str]:
+    source = f"{Path(hipcompat.__file__).parents[1]}:{path}"
     return subprocess.run(
         [sys.executable, "-m", "hipcompat", "run", *map(str, argv)], capture_output=True, text=True, check=False,
         timeout=60, env={"PATH": os.environ["PATH"], "PYTHONPATH": source},
@@ -62,10 +22,19 @@ def test_script_gets_the_shim_and_its_arguments(tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text("import sys, pynvml, beside\nprint(sys.argv[1:], pynvml.__version__, __name__)\nsys.exit(7)\n")
     (tmp_path / "beside.py").write_text("")
-    done = _run("--pynvml", script, "--pynvml", "a b")
+    (tmp_path / "amd").mkdir()
+    (tmp_path / "amd" / "amdsmi.py").write_text("raise KeyError('the library is missing, and nobody asked yet')\n")
+    done = _run("--pynvml", script, "--pynvml", "a b", path=tmp_path / "amd")
     assert done.returncode == 7
     assert done.stdout == "['--pynvml', 'a b'] hipcompat __main__\n"
     assert done.stderr.startswith("hipcompat: pynvml is answered by amdsmi in this process")
+
+
+def test_script_without_amdsmi_hears_why_there_is_no_shim(tmp_path: Path) -> None:
+    (tmp_path / "s.py").write_text("print('ran')\n")
+    done = _run("--pynvml", tmp_path / "s.py")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert done.stderr == "hipcompat: pynvml: amdsmi is not installed: pynvml stays what it is\n"
 
 
 def test_script_without_shims_hears_nothing(tmp_path: Path) -> None:
