@@ -63,7 +63,9 @@ typedef enum rockiln_dtype {
   ROCKILN_DTYPE_E5M2FNUZ = 7,
   ROCKILN_DTYPE_U8 = 8,
   ROCKILN_DTYPE_I32 = 9,
-  ROCKILN_DTYPE_I64 = 10
+  ROCKILN_DTYPE_I64 = 10,
+  ROCKILN_DTYPE_E2M3 = 11, /* only of an axis: arrays of fp6 are packed in u8 */
+  ROCKILN_DTYPE_E3M2 = 12
 } rockiln_dtype; /* the names are those of rockiln_kernels.dtypes */
 
 typedef enum rockiln_provider {
