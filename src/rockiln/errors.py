@@ -120,3 +120,45 @@ class AuditFailedError(RockilnError):
     """The audit found what must not be in the image; the report has each finding with what to do."""
 
     exit_code = 18
+
+
+class RegistryError(RockilnError):
+    """A registry does not answer, refuses, or answers with something else than what was put there."""
+
+    exit_code = 19
+
+
+class CredentialsError(RockilnError):
+    """A registry does not know the user name and password it was given, or does not let them do this."""
+
+    exit_code = 20
+
+
+class PromotionError(RockilnError):
+    """Tags may not move: a required tier has not passed on this digest, or the tag is one that never moves."""
+
+    exit_code = 21
+
+
+class VerificationError(RockilnError):
+    """An image, or what vouches for it, is not what was signed; the message names the thing."""
+
+    exit_code = 24
+
+
+class LicenceError(RockilnError):
+    """An image holds what may not be redistributed, or of which nobody knows whether it may."""
+
+    exit_code = 25
+
+
+class VulnerableError(RockilnError):
+    """A scanner names vulnerabilities for which there is no waiver, or one that has expired."""
+
+    exit_code = 26
+
+
+class UnfitError(RockilnError):
+    """The image has no code for the GPU of this machine."""
+
+    exit_code = 27

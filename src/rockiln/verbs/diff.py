@@ -40,7 +40,7 @@ def measure_image(word: str, invocation: Invocation) -> Measured:
     if word.startswith(REGISTRY):
         from rockiln.sizes.of_registry import measure_published
 
-        return Measured(sizes=measure_published(word.removeprefix(REGISTRY)))
+        return Measured(sizes=measure_published(word.removeprefix(REGISTRY), invocation.environ))
     path = Path(word)
     if "/" in word or path.exists():
         from rockiln.sizes.of_image import measure_archive, measure_layout

@@ -1,0 +1,1 @@
+"""A client of OCI registries: blobs, manifests, tags, referrers, and who may ask for them."""
