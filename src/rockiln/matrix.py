@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar, cast, get_args
 
@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from rockiln.archs import LLVM_TARGETS
+from rockiln.publish_policy import PublishPolicy, read_policy
 from rockiln.tables import Table, list_words, parse_toml, quote, read_toml, suggest
 
 SourceKind = Literal["wheel-index", "wheel-directory", "debian-archive"]
@@ -98,6 +99,7 @@ class Matrix:
     sources: Mapping[str, Source]
     mirrors: Mapping[str, tuple[str, ...]]
     """Source name → URLs tried before the source's own."""
+    publish: PublishPolicy = field(default_factory=PublishPolicy)
 
 
 SCHEMA = 1
@@ -128,9 +130,10 @@ def _read_top(top: Table, path: Path) -> Matrix:
     targets = tuple(_read_target(row, sources, candidates) for row in rows)
     _refuse_double_ids(rows, targets)
     mirrors = _read_mirrors(top, sources)
+    publish = read_policy(top.table("publish"))
     top.refuse_others()
     top.faults.raise_any()
-    return Matrix(path=path, targets=targets, sources=sources, mirrors=mirrors)
+    return Matrix(path=path, targets=targets, sources=sources, mirrors=mirrors, publish=publish)
 
 
 def _read_source(name: str, table: Table) -> Source:
