@@ -18,10 +18,11 @@ SOURCE = ROOT / "src"
 
 FLOORS = (
     ("errors", "readers", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree"),
-    ("disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked"),
+    ("disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked", "publish_policy"),
     ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
     (
-        "rootfs", "slim_rules", "matrix", "own_distributions", "compatibility", "lock_file", "store", "contents", "sandbox", "kernel_data",
+        "rootfs", "slim_rules", "matrix", "own_distributions", "compatibility", "lock_file", "store", "contents",
+        "sandbox", "kernel_data",
         "fatbin.slim_tree", "fatbin.walk", "fatbin.judge_files", "installed_lists",
     ),
     ("budget", "expected_findings", "recipe_file", "edit_matrix", "judge", "places", "unpack", "tar_stream", "engines"),

@@ -1,0 +1,1 @@
+"""What is in an image, as a CycloneDX document. See docs/supply-chain.md."""

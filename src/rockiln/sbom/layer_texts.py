@@ -1,0 +1,122 @@
+"""A layer's bytes, as a stream → LayerTexts: the small files in which packages name themselves and their licences."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from rockiln.audit.layer_stream import OPAQUE, STREAM_FAULTS, WHITEOUT, name_fault, open_decompressed
+from rockiln.errors import ImageError
+from rockiln.readers import HashedReader, Readable
+
+_CHUNK_BYTES = 1 << 20
+_MAX_BYTES = 8 << 20
+"""Of one file; a larger one is not what its name says."""
+_WANTED = re.compile(
+    r"""
+    var/lib/dpkg/(?: status | status\.d/[^/]+ | info/[^/]+\.list )
+    | usr/share/doc/[^/]+/(?:copyright | EULA[^/]*)
+    | opt/rocm[^/]*/share/doc/[^/]+/(?:copyright | (?:LICEN[CS]E | EULA | COPYING)[^/]*)
+    | .*/(?:site|dist)-packages/[^/]+\.dist-info/(?:METADATA | (?:licenses/)?(?:LICEN[CS]E | EULA | COPYING)[^/]*)
+    | etc/(?:os-release | rockiln/version\.json)
+    | usr/lib/os-release
+    """,
+    re.VERBOSE,
+)
+_LINKED = re.compile(r"usr/share/doc/[^/]+(?:/copyright)?|etc/os-release|opt/rocm[^/]*|bin|lib|lib64|sbin|lib32|libx32")
+"""Links that lead to such files: packages of one source share a folder in usr/share/doc."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerTexts:
+    """One layer."""
+
+    diff_id: str
+    """sha256:… of the tar stream."""
+    texts: Mapping[str, bytes]
+    links: Mapping[str, str]
+    """Symlinks as written; hard links begin with a slash."""
+    replaced: frozenset[str]
+    """Paths that the layer brings as something else than a folder, or takes away."""
+    emptied: tuple[str, ...]
+
+
+def read_layer_texts(stream: Readable, name: str) -> LayerTexts:
+    """Read the layer once, to its last byte. Raises ImageError where it is damaged."""
+    content = HashedReader(open_decompressed(stream))
+    reader = _Reader()
+    try:
+        with tarfile.open(fileobj=content, mode="r|") as archive:  # type: ignore[call-overload]  # a stream needs read only
+            for member in archive:
+                reader.add(member, archive)
+                archive.members.clear()  # else an index of everything read grows
+        while content.read(_CHUNK_BYTES):
+            pass
+    except STREAM_FAULTS as fault:
+        raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
+    return LayerTexts(
+        diff_id=content.digest, texts=reader.texts, links=reader.links, replaced=frozenset(reader.replaced),
+        emptied=tuple(reader.emptied),
+    )  # fmt: skip
+
+
+def lay_over(layers: Iterable[LayerTexts]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """(Texts, links) as a container sees them."""
+    texts: dict[str, bytes] = {}
+    links: dict[str, str] = {}
+    for layer in layers:
+        emptied = tuple(f"{folder}/" if folder else "" for folder in layer.emptied)
+        for known in (texts, links):
+            for path in [path for path in known if path.startswith(emptied) or _is_replaced(path, layer.replaced)]:
+                del known[path]
+        texts |= layer.texts
+        links |= layer.links
+    return texts, links
+
+
+class _Reader:
+    """What was met so far."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, bytes] = {}
+        self.links: dict[str, str] = {}
+        self.replaced: list[str] = []
+        self.emptied: list[str] = []
+
+    def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
+        path = _clean(member.name)
+        folder, _, last = path.rpartition("/")
+        if last == OPAQUE:
+            self.emptied.append(folder)
+        elif last.startswith(WHITEOUT):
+            self.replaced.append(f"{folder}/{last.removeprefix(WHITEOUT)}".lstrip("/"))
+        elif not member.isdir():
+            self.replaced.append(path)
+            self._keep(path, member, archive)
+
+    def _keep(self, path: str, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
+        if member.issym() and _LINKED.fullmatch(path):
+            self.links[path] = member.linkname
+        elif member.islnk() and _WANTED.fullmatch(path):
+            self.links[path] = f"/{_clean(member.linkname)}"
+        elif member.isreg() and member.size <= _MAX_BYTES and _WANTED.fullmatch(path):
+            source = archive.extractfile(member)
+            self.texts[path] = cast("Readable", source).read(member.size)
+
+
+def _clean(path: str) -> str:
+    parts = [part for part in path.split("/") if part not in {"", "."}]
+    if ".." in parts:
+        raise ValueError(f"{path} leads out of the image")
+    return "/".join(parts)
+
+
+def _is_replaced(path: str, replaced: frozenset[str]) -> bool:
+    while path:
+        if path in replaced:
+            return True
+        path = path.rpartition("/")[0]
+    return False
