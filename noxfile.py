@@ -92,7 +92,7 @@ def nightly(session: nox.Session) -> None:
 def image(session: nox.Session, target: str) -> None:
     """Build one image from the lock and smoke it; what follows -- goes to rockiln build."""
     install_rockiln(session)
-    session.run("rockiln", "build", "--relock-gone", "--smoke", target, *session.posargs)
+    session.run("rockiln", "build", "--relock-gone", "--relock-own", "--smoke", target, *session.posargs)
 
 
 @nox.session

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 ArtifactKind = Literal["deb", "wheel"]
+OWN = "own"
+"""Source of wheels that are built from this repository: stands where others have a key of [sources.*]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -24,6 +26,8 @@ class Artifact:
     path: str
     sha256: str
     size_bytes: int
+    source_tree: str = ""
+    """Of an own wheel: hash of the sources that it was built from."""
 
     @property
     def file(self) -> str:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from packaging.utils import canonicalize_name
 
 import rockiln
-from rockiln.artifact import Artifact
+from rockiln.artifact import OWN, Artifact
 from rockiln.assemble.tree import make_directory, make_file, make_symlink
 from rockiln.contents import Contents
 from rockiln.locked import LockedTarget
@@ -83,9 +83,8 @@ def find_framework(planned: PlannedTarget, locked: LockedTarget) -> tuple[Artifa
     """The framework's wheels and our plugins, as locked: what pip must not swap. The recipe's extras may move."""
     extras = {canonicalize_name(wheel.name) for wheel in planned.recipe.wheels}
     names = {canonicalize_name(wheel.name) for wheel in planned.taken.wheels} - extras
-    names |= {canonicalize_name(name) for name in planned.target.plugins}
     wheels = (artifact for artifact in locked.artifacts if artifact.kind == "wheel")
-    return tuple(sorted(wheel for wheel in wheels if canonicalize_name(wheel.name) in names))
+    return tuple(sorted(one for one in wheels if one.source == OWN or canonicalize_name(one.name) in names))
 
 
 def make_record(planned: PlannedTarget, locked: LockedTarget) -> str:

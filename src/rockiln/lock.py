@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from rockiln.artifact import Artifact
+from rockiln.artifact import OWN, Artifact
 from rockiln.compress import compressor_versions
 from rockiln.errors import LockError
 from rockiln.lock_file import read_lock, write_lock
 from rockiln.locked import Lock, LockedTarget, Unresolved
 from rockiln.matrix import Matrix, Source
+from rockiln.own_distributions import OwnDistribution, find_distributions, select_own
 from rockiln.plan import Plan, PlannedTarget
-from rockiln.source_tree import find_distributions, hash_tree
 
 __all__ = [
-    "Lock", "LockChange", "LockFault", "LockedTarget", "Unresolved", "check_lock", "diff_locks",
-    "inputs_sha256", "is_current", "mirror_setting", "mirror_variable",
-    "possible_ids", "read_lock", "requested_owners", "require",
+    "Lock", "LockChange", "LockFault", "LockedTarget", "Unresolved", "check_lock", "diff_locks", "find_own_faults",
+    "has_current_inputs", "inputs_sha256", "is_current", "mirror_setting", "mirror_variable",
+    "own_names", "possible_ids", "read_lock", "requested_owners", "require",
     "wheel_pins", "write_lock",
 ]  # fmt: skip
 
@@ -64,22 +63,16 @@ class LockChange:
 
 def inputs_sha256(planned: PlannedTarget, matrix: Matrix) -> str:
     """Hash what decides the resolution and nothing else: not mirrors, keyrings, files, env or drop rules."""
-    own = find_distributions(matrix.path.parent) if planned.target.plugins else {}
     inputs = {
         "resolver": RESOLVER,
         "os": planned.target.os,
         "python": str(planned.target.python),
         "packages": sorted(planned.recipe.packages),
         "wheels": sorted(str(wheel) for wheel in wheel_pins(planned)),
-        "own": {name: _tree_of(name, own) for name in sorted(planned.target.plugins)},
+        "own": {},  # stands for itself: own wheels are held against their sources apart, so that others stay locked
         "sources": [_source_inputs(matrix.sources[name]) for name in planned.target.sources],
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
-
-
-def _tree_of(name: str, own: Mapping[str, Path]) -> str:
-    path = own.get(canonicalize_name(name))
-    return hash_tree(path) if path else ""
 
 
 def _source_inputs(source: Source) -> Mapping[str, object]:
@@ -101,11 +94,22 @@ def wheel_pins(planned: PlannedTarget) -> tuple[Requirement, ...]:
     return tuple({str(pin): pin for pin in pins}.values())
 
 
-def requested_owners(planned: PlannedTarget) -> tuple[str, ...]:
-    """Owners that recipe and row ask for by name."""
-    wheels = [wheel.name for wheel in wheel_pins(planned)] + list(planned.target.plugins)
+def own_names(planned: PlannedTarget, distributions: Mapping[str, OwnDistribution]) -> tuple[str, ...]:
+    """Own distributions of the target: those of recipe and row, and what they depend on."""
+    wanted = (*planned.recipe.own_wheels, *planned.target.plugins)
+    return select_own(wanted, planned.recipe.own_wheels_if_there, distributions)
+
+
+def requested_owners(planned: PlannedTarget, own: Iterable[str] = ()) -> tuple[str, ...]:
+    """Owners that recipe and row ask for by name; `own`, our distributions, count as asked for."""
+    wheels = [wheel.name for wheel in wheel_pins(planned)] + list(own)
     owners = {f"deb:{package.partition(':')[0]}" for package in planned.recipe.packages}
     return tuple(sorted(owners | {f"wheel:{canonicalize_name(name)}" for name in wheels}))
+
+
+def has_current_inputs(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> bool:
+    """Whether all but the own wheels is locked as it is wanted today."""
+    return next(_find_input_faults(lock, planned, matrix), None) is None
 
 
 def is_current(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> bool:
@@ -139,23 +143,45 @@ def possible_ids(matrix: Matrix) -> frozenset[str]:
     return frozenset(replace(row, version=candidate.version).id for row, candidate in rows)
 
 
-def _find_faults(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> Iterator[LockFault]:
-    def fault(message: str, hint: str = f"run: rockiln lock {planned.id}") -> LockFault:
-        return LockFault(target_id=planned.id, message=f"matrix.lock: {planned.id} {message}", hint=hint)
+def find_own_faults(locked: LockedTarget, planned: PlannedTarget, matrix: Matrix) -> Iterator[LockFault]:
+    """What is not locked as the sources of our own distributions are now. The rest of the entry may be current."""
+    distributions = find_distributions(matrix.path.parent)
+    trees = {item.name: item.source_tree for item in locked.artifacts if item.source == OWN}
+    names = own_names(planned, distributions)
+    says = {name: f"lacks {name}, a distribution of this repository" for name in names if name not in trees}
+    says |= {name: f"holds {name}, which it should not any more" for name in trees.keys() - set(names)}
+    for name in sorted(trees.keys() & set(names)):
+        if name not in distributions or distributions[name].hash_sources() != trees[name]:
+            says[name] = f"is stale: the sources of {name} changed after it was locked"
+    for _, message in sorted(says.items()):
+        yield _fault(planned, message)
 
+
+def _fault(planned: PlannedTarget, message: str, hint: str = "") -> LockFault:
+    way = hint or f"run: rockiln lock {planned.id}"
+    return LockFault(target_id=planned.id, message=f"matrix.lock: {planned.id} {message}", hint=way)
+
+
+def _find_faults(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> Iterator[LockFault]:
+    yield from _find_input_faults(lock, planned, matrix)
+    if planned.id in lock.targets:
+        yield from find_own_faults(lock.targets[planned.id], planned, matrix)
+
+
+def _find_input_faults(lock: Lock, planned: PlannedTarget, matrix: Matrix) -> Iterator[LockFault]:
     locked, unresolved = lock.targets.get(planned.id), lock.unresolved.get(planned.id)
     entry = locked or unresolved
     if entry is None:
-        yield fault("is not locked")
+        yield _fault(planned, "is not locked")
     elif entry.inputs_sha256 != inputs_sha256(planned, matrix):
-        yield fault(f"is stale: {matrix.path.name}, its recipe or an own distribution changed after it was locked")
+        yield _fault(planned, f"is stale: {matrix.path.name} or its recipe changed after it was locked")
     elif unresolved:
         way = f"reach the source, or name a copy of it: {mirror_setting(unresolved.source)}"
-        yield fault(f"is unresolved: {unresolved.reason}", f"{way}; then run: rockiln lock {planned.id}")
+        yield _fault(planned, f"is unresolved: {unresolved.reason}", f"{way}; then run: rockiln lock {planned.id}")
     elif locked:
         for artifact in locked.artifacts:
             if not artifact.sha256 or not artifact.size_bytes:
-                yield fault(f"names {artifact.file} without hash or size: only `rockiln lock` writes those")
+                yield _fault(planned, f"names {artifact.file} without hash or size: only `rockiln lock` writes those")
 
 
 def _compressor_faults(lock: Lock) -> Iterator[LockFault]:

@@ -62,6 +62,7 @@ def _read_artifact(row: Table, source: str, key: str) -> Artifact:
         path=row.text("path", key),
         sha256=row.text("sha256", ""),
         size_bytes=row.number("size-bytes", 0),
+        source_tree=row.text("source-tree", ""),
     )
     if file[-4:] not in KINDS:
         row.fault("path", f"{quote(file)} is neither a .deb nor a .whl")
@@ -70,6 +71,7 @@ def _read_artifact(row: Table, source: str, key: str) -> Artifact:
     if set(artifact.path.split("/")) & {"", ".", ".."}:
         row.fault("path", f"{quote(artifact.path)} is not a path below its source")
     _check_sha256(row, "sha256", artifact.sha256)
+    _check_sha256(row, "source-tree", artifact.source_tree)
     if artifact.size_bytes < 0:
         row.fault("size-bytes", f"{artifact.size_bytes} is less than nothing")
     row.refuse_others()
@@ -196,6 +198,7 @@ def _render_artifact(key: str, artifact: Artifact) -> str:
         values["path"] = artifact.path
     fields = [f"{name} = {_text(value)}" for name, value in values.items()]
     fields += [f"size-bytes = {artifact.size_bytes}", f"sha256 = {_text(artifact.sha256)}"]
+    fields += [f"source-tree = {_text(artifact.source_tree)}"] if artifact.source_tree else []
     return f"{_text(key)} = {{ {', '.join(fields)} }}\n"
 
 

@@ -15,9 +15,6 @@ from rockiln.matrix import Matrix, Source
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage
 
-OWN = "own"
-"""Source name of wheels that are built from this repository."""
-
 SourceUrls = Callable[[Source, Matrix, Mapping[str, str]], tuple[str, ...]]
 """resolve/hosts.source_urls: mirrors, then the source's own address or the one that this host's tools use."""
 

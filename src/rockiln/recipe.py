@@ -48,6 +48,10 @@ class Recipe:
     required_tiers: tuple[str, ...]
     wheels: tuple[Requirement, ...] = ()
     """Wheels besides the framework's (pip); planning adds them to those of the taken candidate."""
+    own_wheels: tuple[str, ...] = ()
+    """Distributions of this repository."""
+    own_wheels_if_there: tuple[str, ...] = ()
+    """The same, but where the repository has none of that name, the image goes without."""
     strips: tuple[StripRule, ...] = ()
     shares: tuple[ShareRule, ...] = ()
     links: Mapping[str, str] = field(default_factory=dict)
@@ -76,6 +80,8 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         path=chain[-1].path,
         packages=tuple(dict.fromkeys(name for found in packages for name in found.names)),
         wheels=tuple(wheel for found in packages for wheel in found.wheels),
+        own_wheels=_name_own(chain, target, if_there=False),
+        own_wheels_if_there=_name_own(chain, target, if_there=True),
         env={k: v for file in chain for env in file.env if env.when.holds(target) for k, v in env.values.items()},
         workdir=_last((file.workdir for file in chain), "/"),
         user=_last((file.user for file in chain), "root"),
@@ -97,6 +103,11 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         required_tiers=_keep_tiers(_last((file.required_tiers for file in chain), ()), target),
         smoke_paths=tuple(file.path.parent / "smoke" for file in chain),
     )
+
+
+def _name_own(chain: tuple[RecipeFile, ...], target: Target, *, if_there: bool) -> tuple[str, ...]:
+    found = (one for file in chain for when, one in file.own_wheels if one.if_there is if_there and when.holds(target))
+    return tuple(dict.fromkeys(name for one in found for name in one.name_all(target.framework, target.archs)))
 
 
 def _chain(recipes: Mapping[str, RecipeFile], name: str) -> tuple[RecipeFile, ...]:

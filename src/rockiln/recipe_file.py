@@ -13,6 +13,7 @@ from rockiln.budget import Budget, read_budget
 from rockiln.errors import FileFaultsError
 from rockiln.expected_findings import ExpectedFinding, read_expected, read_provided
 from rockiln.matrix import FLAVOURS, ORIGINS, Target
+from rockiln.own_distributions import OwnWheels, read_own_wheels
 from rockiln.slim_rules import DropRule, ShareRule, StripRule
 from rockiln.tables import Table, list_words, quote, read_toml, suggest
 
@@ -104,6 +105,7 @@ class RecipeFile:
     path: Path
     extends: str
     packages: tuple[PackageSet, ...]
+    own_wheels: tuple[tuple[When, OwnWheels], ...]
     env: tuple[EnvSet, ...]
     edits: tuple[tuple[When, FileEdit], ...]
     drops: tuple[tuple[When, DropRule], ...]
@@ -153,6 +155,7 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         path=path,
         extends=_read_extends(top, known_names),
         packages=tuple(_read_packages(table) for table in top.tables("packages")),
+        own_wheels=tuple(_read_own_section(table) for table in top.tables("own-wheels")),
         env=tuple(_read_env(table) for table in top.tables("env")),
         edits=tuple(_read_edit(table) for table in top.tables("edit")),
         drops=tuple(_read_drop(table) for table in top.tables("drop")),
@@ -219,6 +222,12 @@ def _closed(table: Table, key: str, one_of: tuple[str, ...]) -> tuple[str, ...]:
 def _read_packages(table: Table) -> PackageSet:
     found = PackageSet(when=_read_when(table), names=table.texts("names", ()), wheels=table.requirements("wheels", ()))
     table.text("why")
+    table.refuse_others()
+    return found
+
+
+def _read_own_section(table: Table) -> tuple[When, OwnWheels]:
+    found = _read_when(table), read_own_wheels(table)
     table.refuse_others()
     return found
 

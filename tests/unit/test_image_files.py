@@ -99,7 +99,7 @@ def test_constraints_name_full_local_versions_and_our_plugins(contents: Contents
     wheels = (
         make_wheel("torch", "2.8.0+rocm7.0.2.git1234"),
         make_wheel("pytorch-triton-rocm", "3.4.0"),
-        make_wheel("rockiln-kernels", "0.1.0"),
+        replace(make_wheel("rockiln-kernels", "0.1.0"), source="own"),
         make_wheel("numpy", "2.3.0"),
     )
     entries = {entry.path: entry for entry in image_entries(planned, make_locked(planned, *wheels), contents)}

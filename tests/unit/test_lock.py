@@ -17,12 +17,14 @@ from rockiln.lock import (
     Unresolved,
     check_lock,
     diff_locks,
+    has_current_inputs,
     inputs_sha256,
     mirror_variable,
     requested_owners,
     require,
 )
 from rockiln.matrix import Matrix, Source
+from rockiln.own_distributions import find_distributions
 from rockiln.plan import Plan, PlannedTarget
 
 BASH = Artifact(
@@ -67,7 +69,7 @@ def test_missing_entry_stops_build_with_the_command() -> None:
 
 def test_stale_lock_stops_build() -> None:
     changed = replace(PLANNED, recipe=make_recipe(("bash", "python3", "vim")))
-    with pytest.raises(LockError, match=r"is stale: matrix\.toml, its recipe or an own distribution changed"):
+    with pytest.raises(LockError, match=r"is stale: matrix\.toml or its recipe changed"):
         require(_locked(BASH), changed, MATRIX)
 
 
@@ -155,15 +157,40 @@ def test_order_of_sources_is_an_input() -> None:
     assert inputs_sha256(swapped, MATRIX) != inputs_sha256(PLANNED, MATRIX)
 
 
-def test_own_distribution_makes_the_lock_stale_when_its_tree_changes(tmp_path: Path) -> None:
+def _own_wheel(project_path: Path) -> Artifact:
+    (own,) = find_distributions(project_path).values()
+    return Artifact(
+        kind="wheel", name=own.name, version="1", architecture="any", source="own", path="demo-1-py3-none-any.whl",
+        sha256="c" * 64, size_bytes=1, source_tree=own.hash_sources(),
+    )  # fmt: skip
+
+
+def test_own_distribution_makes_the_lock_stale_when_its_sources_change(tmp_path: Path) -> None:
     folder = tmp_path / "plugins" / "demo"
     folder.mkdir(parents=True)
     (folder / "pyproject.toml").write_text('[project]\nname = "rockiln-demo"\n')
     planned = make_planned(("wheels", "debian"), plugins=("rockiln_demo",))
     matrix = make_matrix(tmp_path, (DEBIAN, WHEELS), (planned,))
-    before = inputs_sha256(planned, matrix)
+    lock = _locked(_own_wheel(tmp_path), planned=planned, matrix=matrix)
+    assert require(lock, planned, matrix)
     (folder / "code.py").write_text("")
-    assert inputs_sha256(planned, matrix) != before
+    with pytest.raises(LockError, match="is stale: the sources of rockiln-demo changed after it was locked") as error:
+        require(lock, planned, matrix)
+    assert error.value.hint == f"run: rockiln lock {planned.id}"
+    assert has_current_inputs(lock, planned, matrix), "the rest stays as it is locked"
+
+
+def test_own_distribution_that_comes_or_goes_makes_the_lock_stale(tmp_path: Path) -> None:
+    folder = tmp_path / "plugins" / "demo"
+    folder.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text('[project]\nname = "rockiln-tiny"\n')
+    bare = make_planned(("wheels", "debian"))
+    wanting = replace(bare, recipe=replace(bare.recipe, own_wheels_if_there=("rockiln-tiny", "rockiln-nowhere")))
+    matrix = make_matrix(tmp_path, (DEBIAN, WHEELS), (bare,))
+    with pytest.raises(LockError, match="lacks rockiln-tiny, a distribution of this repository"):
+        require(_locked(planned=wanting, matrix=matrix), wanting, matrix)
+    with pytest.raises(LockError, match="holds rockiln-tiny, which it should not any more"):
+        require(_locked(_own_wheel(tmp_path), planned=bare, matrix=matrix), bare, matrix)
 
 
 def test_requested_owners_are_normalised() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rockiln.source_tree import find_distributions, hash_tree
+from rockiln.source_tree import hash_tree
 
 
 def _make_tree(path: Path) -> Path:
@@ -62,15 +62,3 @@ def test_a_folder_named_build_further_down_counts(tmp_path: Path) -> None:
     (tree / "src" / "build").mkdir()
     (tree / "src" / "build" / "x.py").write_text("")
     assert hash_tree(tree) != before
-
-
-def test_distributions_are_found_by_their_normalised_name(tmp_path: Path) -> None:
-    tree = _make_tree(tmp_path / "plugins" / "demo")
-    (tmp_path / "plugins" / "notes.txt").write_text("no distribution")
-    (tmp_path / "compat").mkdir()
-    (tmp_path / "compat" / "pyproject.toml").write_text("not toml =")
-    assert find_distributions(tmp_path) == {"rockiln-demo": tree}
-
-
-def test_a_repository_without_own_distributions_has_none(tmp_path: Path) -> None:
-    assert find_distributions(tmp_path) == {}

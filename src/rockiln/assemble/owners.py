@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from packaging.utils import canonicalize_name
 
+from rockiln.artifact import OWN
 from rockiln.assemble.control import read_field
 from rockiln.manifest import Unpacked
 from rockiln.plan import PlannedTarget
 from rockiln.rootfs import Owner, OwnerClass
-
-OWN_SOURCE = "own"
 
 
 def name_owners(unpacked: Sequence[Unpacked], planned: PlannedTarget, version: str) -> Mapping[str, Owner]:
@@ -41,7 +40,7 @@ def _classify_deb(name: str, source: str, planned: PlannedTarget) -> OwnerClass:
 
 
 def _classify_wheel(name: str, source: str, planned: PlannedTarget) -> OwnerClass:
-    if source == OWN_SOURCE:
+    if source == OWN:
         return "plugin"
     extras = {canonicalize_name(requirement.name) for requirement in planned.recipe.wheels}
     framework = {canonicalize_name(requirement.name) for requirement in planned.taken.wheels}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rockiln.artifact import Artifact
+from rockiln.artifact import OWN, Artifact
 from rockiln.download.transfer import FaultKind
 from rockiln.errors import FetchError, GoneError, IntegrityError, RockilnError
 from rockiln.lock import mirror_setting
-from rockiln.places import OWN, Place
+from rockiln.places import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

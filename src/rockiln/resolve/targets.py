@@ -7,9 +7,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from packaging.requirements import Requirement
 from packaging.version import Version
 
-from rockiln.artifact import Artifact
+from rockiln.artifact import OWN, Artifact
 from rockiln.compress import compressor_versions
 from rockiln.console import Console
 from rockiln.download.client import open_client
@@ -20,26 +21,30 @@ from rockiln.lock import (
     Lock,
     LockedTarget,
     Unresolved,
+    find_own_faults,
+    has_current_inputs,
     inputs_sha256,
-    is_current,
     mirror_setting,
+    own_names,
     possible_ids,
     requested_owners,
     wheel_pins,
 )
 from rockiln.matrix import Matrix, Source
+from rockiln.own_distributions import find_distributions
 from rockiln.plan import PlannedTarget
 from rockiln.resolve.apt_folder import AptFolder, Archive, find_keyring, open_apt, require_apt
 from rockiln.resolve.debs import resolve_debs, upstream_version
 from rockiln.resolve.host_index import find_index
-from rockiln.resolve.own_wheels import OwnBuilder
+from rockiln.resolve.own_wheels import OwnBuilder, find_unmet, forget_own_wheels
 from rockiln.resolve.probe import CONNECT_S, Answering, Probe, Silent, probe_sources
 from rockiln.resolve.wheel_tags import WheelPlatform
 from rockiln.resolve.wheels import WheelDesk, WheelSources, resolve_wheels
-from rockiln.source_tree import find_distributions
 from rockiln.store import Store
 
 PARTS = frozenset({"debs", "wheels"})
+REFRESHED = frozenset({"debs", "wheels", "own"})
+"""What may be asked for alone. Our own wheels are a part of "wheels" too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,7 @@ class Chore:
     def sources(self) -> tuple[Source, ...]:
         """What must answer."""
         archives = self.archives if "debs" in self.parts else ()
-        return (*archives, *(self.wheel_sources if "wheels" in self.parts else ()))
+        return (*archives, *(self.wheel_sources if self.parts & {"wheels", "own"} else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +101,9 @@ def resolve_targets(  # noqa: PLR0913  # the stage's inputs, each of another kin
     refresh: frozenset[str] = frozenset(),
     save: Callable[[Lock], None] | None = None,
 ) -> Lock:
-    """Resolve what is missing, stale or unresolved, and the parts to `refresh` ("debs", "wheels") of the others.
+    """Resolve what is missing, stale or unresolved, and the parts to `refresh` ("debs", "wheels", "own") of the others.
+
+    Where nothing but the sources of our own distributions changed, nothing but their wheels is locked anew.
 
     Entries of other targets stay. A source that does not answer leaves its targets unresolved, with the reason.
     Anything worse (a wrong signature, a pin that its source has not) is one ResolveError at the end that names each
@@ -108,6 +115,8 @@ def resolve_targets(  # noqa: PLR0913  # the stage's inputs, each of another kin
         return lock
     if any("debs" in chore.parts for chore in chores):
         require_apt(environ)
+    if "own" in refresh:
+        forget_own_wheels(matrix.path.parent, folders.cache_path)
     probes = _probe(chores, matrix, environ)
     _warn_of_silent(probes, console)
     resolver = Resolver(
@@ -156,12 +165,14 @@ def _find_chores(
     planned: Iterable[PlannedTarget], matrix: Matrix, old_lock: Lock, refresh: frozenset[str]
 ) -> Iterator[Chore]:
     for target in planned:
-        current = is_current(old_lock, target, matrix)
+        current = target.id in old_lock.targets and has_current_inputs(old_lock, target, matrix)
+        old = old_lock.targets[target.id] if current else None
+        stale_own = {"own"} if old and any(find_own_faults(old, target, matrix)) else set()
         sources = tuple(matrix.sources[name] for name in target.target.sources)
         chore = Chore(
             planned=target,
-            parts=refresh & PARTS if current else PARTS,
-            old=old_lock.targets[target.id] if current else None,
+            parts=(refresh & REFRESHED) | stale_own if current else PARTS,
+            old=old,
             archives=tuple(source for source in sources if source.kind == "debian-archive"),
             wheel_sources=tuple(source for source in sources if source.kind != "debian-archive"),
         )
@@ -261,8 +272,8 @@ def _resolve(chore: Chore, apt: AptFolder | None, resolver: Resolver) -> LockedT
         if apt and "debs" in chore.parts:
             debs = resolve_debs(apt, planned.recipe.packages)
         wheels = tuple(artifact for artifact in old if artifact.kind == "wheel")
-        if "wheels" in chore.parts:
-            wheels = _resolve_wheels(chore, _platform(planned, debs), resolver)
+        if chore.parts & {"wheels", "own"}:
+            wheels = _resolve_wheels(chore, wheels, _platform(planned, debs), resolver)
     except ResolveError as error:
         return Failure(target_id=planned.id, error=error)
     console.say(f"{planned.id}: {len(debs)} debs, {len(wheels)} wheels")
@@ -270,7 +281,7 @@ def _resolve(chore: Chore, apt: AptFolder | None, resolver: Resolver) -> LockedT
         target_id=planned.id,
         inputs_sha256=inputs_sha256(planned, resolver.matrix),
         artifacts=tuple(sorted((*debs, *wheels))),
-        requested=requested_owners(planned),
+        requested=requested_owners(planned, [wheel.name for wheel in wheels if wheel.source == OWN]),
     )
 
 
@@ -284,10 +295,18 @@ def _platform(planned: PlannedTarget, debs: tuple[Artifact, ...]) -> WheelPlatfo
     return WheelPlatform(python=Version(exact), glibc=Version(glibc))
 
 
-def _resolve_wheels(chore: Chore, platform: WheelPlatform, resolver: Resolver) -> tuple[Artifact, ...]:
+def _resolve_wheels(
+    chore: Chore, old: tuple[Artifact, ...], platform: WheelPlatform, resolver: Resolver
+) -> tuple[Artifact, ...]:
+    """All wheels; or, where only our own are asked for and need nothing more than before, these, and the old others."""
     urls = {source.name: _url_of(source, resolver) for source in chore.wheel_sources}
     sources = WheelSources(sources=chore.wheel_sources, urls=urls)
-    project_path = resolver.matrix.path.parent
+    distributions = find_distributions(resolver.matrix.path.parent)
+    own = _build_own(own_names(chore.planned, distributions), sources, platform, resolver)
+    kept = tuple(wheel for wheel in old if wheel.source != OWN)
+    unmet = find_unmet(own.values(), (*kept, *own.values()), resolver.store, str(platform.python))
+    if "wheels" not in chore.parts and not unmet:
+        return (*kept, *own.values())
     with open_client(resolver.environ, Patience(connect_s=CONNECT_S), connections=4) as client:
         desk = WheelDesk(
             client=client,
@@ -297,18 +316,23 @@ def _resolve_wheels(chore: Chore, platform: WheelPlatform, resolver: Resolver) -
             console=resolver.console,
             known=resolver.known,
         )
-        builder = OwnBuilder(
-            project_path=project_path,
-            cache_path=resolver.folders.cache_path,
-            index_url=_backend_index(sources) or find_index(resolver.environ),
-            store=resolver.store,
-            environ=resolver.environ,
-            console=resolver.console,
-        )
-        own = builder.build(chore.planned.target.plugins, platform)
         wheels = resolve_wheels(wheel_pins(chore.planned), own, sources, platform, desk)
-    _refuse_impostors(wheels, find_distributions(project_path))
+    _refuse_impostors(wheels, distributions)
     return wheels
+
+
+def _build_own(
+    names: tuple[str, ...], sources: WheelSources, platform: WheelPlatform, resolver: Resolver
+) -> Mapping[Requirement, Artifact]:
+    builder = OwnBuilder(
+        project_path=resolver.matrix.path.parent,
+        cache_path=resolver.folders.cache_path,
+        index_url=_backend_index(sources) or find_index(resolver.environ),
+        store=resolver.store,
+        environ=resolver.environ,
+        console=resolver.console,
+    )
+    return builder.build(names, platform)
 
 
 def _backend_index(sources: WheelSources) -> str:
@@ -320,7 +344,7 @@ def _backend_index(sources: WheelSources) -> str:
 def _refuse_impostors(wheels: tuple[Artifact, ...], own: Mapping[str, object]) -> None:
     """A distribution of this repository that a plugin needs must be built here, not be found on an index."""
     for wheel in wheels:
-        if wheel.name in own and wheel.source != "own":
+        if wheel.name in own and wheel.source != OWN:
             message = f'{wheel.name} is a distribution of this repository, but would come from source "{wheel.source}"'
             raise ResolveError(message, hint=f'add "{wheel.name}" to the row\'s plugins in matrix.toml')
 

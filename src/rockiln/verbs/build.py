@@ -25,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_targets(parser)
     add_build_options(parser)
     parser.add_argument(
+        "--relock-own", action="store_true",
+        help="when this repository's plugins changed after they were locked, lock their wheels anew and go on",
+    )  # fmt: skip
+    parser.add_argument(
         "--verify", action="store_true", help="read all artifacts and layers that are kept, and replace damaged ones"
     )
     parser.add_argument(
@@ -55,7 +59,12 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         remove_abandoned(path)
     images, lines = [], []
     fault: RockilnError | None = None
-    for planned in invocation.select(tuple(args.targets)):
+    chosen = invocation.select(tuple(args.targets))
+    if args.relock_own:
+        from rockiln.relock import relock_own
+
+        relock_own(chosen, invocation)
+    for planned in chosen:
         earlier = find_earlier(planned, args, invocation)
         image = have_image(planned, args, invocation)
         images.append(image)

@@ -20,8 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="change nothing; fail if the lock is stale (targets marked unresolved, with a reason, are accepted)",
     )  # fmt: skip
     parser.add_argument(
-        "--refresh", choices=("debs", "wheels"), action="append", default=[],
-        help="resolve only these anew and keep the others, as for a weekly security rebuild; may be repeated",
+        "--refresh", choices=("debs", "wheels", "own"), action="append", default=[],
+        help="resolve only these anew and keep the others, as for a weekly security rebuild; own: build"
+        " this repository's wheels anew; may be repeated",
     )  # fmt: skip
     add_json(parser)
 

@@ -16,8 +16,10 @@ from packaging.version import Version
 from rockiln.console import Console
 from rockiln.errors import IntegrityError, ResolveError
 from rockiln.matrix import Matrix, Source
+from rockiln.own_distributions import OwnDistribution, find_distributions
+from rockiln.resolve.build_backend import repack
 from rockiln.resolve.host_index import find_index
-from rockiln.resolve.own_wheels import OwnBuilder, bring_own_wheels, repack
+from rockiln.resolve.own_wheels import OwnBuilder, bring_own_wheels
 from rockiln.resolve.wheel_tags import WheelPlatform
 from rockiln.store import Store
 
@@ -56,6 +58,11 @@ def _write_demo(project_path: Path, tag: str = "py3-none-any") -> Path:
     return folder
 
 
+def _find(project_path: Path) -> OwnDistribution:
+    (own,) = find_distributions(project_path).values()
+    return own
+
+
 def _builder(project_path: Path, cache_path: Path) -> OwnBuilder:
     return OwnBuilder(
         project_path=project_path, cache_path=cache_path, index_url=find_index(os.environ),
@@ -88,29 +95,30 @@ def test_folder_umask_and_clock_do_not_show(tmp_path: Path) -> None:
     artifacts = []
     for name, mask in (("one", 0o022), ("two", 0o077)):
         with _umask(mask):
-            folder = _write_demo(tmp_path / name)
-            artifacts.append(_builder(tmp_path / name, tmp_path / f"{name}-cache").make_artifact(folder))
+            _write_demo(tmp_path / name)
+            builder = _builder(tmp_path / name, tmp_path / f"{name}-cache")
+            artifacts.append(builder.make_artifact(_find(tmp_path / name)))
     assert artifacts[0] == artifacts[1]
 
 
 def test_changed_source_gives_another_wheel(tmp_path: Path) -> None:
     folder = _write_demo(tmp_path)
     builder = _builder(tmp_path, tmp_path / "cache")
-    first = builder.make_artifact(folder)
+    first = builder.make_artifact(_find(tmp_path))
     (folder / "rockiln_demo.py").write_text("ANSWER = 43\n")
-    assert builder.make_artifact(folder).sha256 != first.sha256
+    assert builder.make_artifact(_find(tmp_path)).sha256 != first.sha256
 
 
 def test_same_tree_is_not_built_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = _write_demo(tmp_path)
-    first = _builder(tmp_path, tmp_path / "cache").make_artifact(folder)
+    _write_demo(tmp_path)
+    first = _builder(tmp_path, tmp_path / "cache").make_artifact(_find(tmp_path))
     monkeypatch.setattr("uv.find_uv_bin", lambda: "/bin/false")
-    assert _builder(tmp_path, tmp_path / "cache").make_artifact(folder) == first
+    assert _builder(tmp_path, tmp_path / "cache").make_artifact(_find(tmp_path)) == first
 
 
 def test_locked_wheel_is_brought_from_the_tree_that_is_here(tmp_path: Path) -> None:
-    folder = _write_demo(tmp_path)
-    artifact = _builder(tmp_path, tmp_path / "cache").make_artifact(folder)
+    _write_demo(tmp_path)
+    artifact = _builder(tmp_path, tmp_path / "cache").make_artifact(_find(tmp_path))
     elsewhere = _builder(tmp_path, tmp_path / "other-cache")
     elsewhere.bring(artifact)
     assert elsewhere.store.holds(artifact)
@@ -118,18 +126,18 @@ def test_locked_wheel_is_brought_from_the_tree_that_is_here(tmp_path: Path) -> N
 
 def test_locked_wheel_of_another_tree_is_refused(tmp_path: Path) -> None:
     folder = _write_demo(tmp_path)
-    artifact = _builder(tmp_path, tmp_path / "cache").make_artifact(folder)
+    artifact = _builder(tmp_path, tmp_path / "cache").make_artifact(_find(tmp_path))
     (folder / "rockiln_demo.py").write_text("ANSWER = 43\n")
-    with pytest.raises(IntegrityError, match="is not the one that is locked"):
+    with pytest.raises(IntegrityError, match="is not the one locked"):
         _builder(tmp_path, tmp_path / "cache").bring(artifact)
     shutil.rmtree(folder)
-    with pytest.raises(IntegrityError, match="is not the one that is locked"):
+    with pytest.raises(IntegrityError, match="is not the one locked"):
         _builder(tmp_path, tmp_path / "cache").bring(artifact)
 
 
 def test_missing_own_wheels_are_built_before_a_fetch(tmp_path: Path) -> None:
-    folder = _write_demo(tmp_path / "project")
-    artifact = _builder(tmp_path / "project", tmp_path / "other").make_artifact(folder)
+    _write_demo(tmp_path / "project")
+    artifact = _builder(tmp_path / "project", tmp_path / "other").make_artifact(_find(tmp_path / "project"))
     sources = {"wheels": Source(name="wheels", kind="wheel-index")}
     matrix = Matrix(path=tmp_path / "project" / "matrix.toml", targets=(), sources=sources, mirrors={})
     store = Store(tmp_path / "cache" / "store")
@@ -153,7 +161,7 @@ def test_build_that_fails_says_why(tmp_path: Path) -> None:
     folder = _write_demo(tmp_path)
     (folder / "backend.py").write_text("def build_wheel(*_, **__):\n    raise SystemExit('no compiler for this')\n")
     with pytest.raises(ResolveError, match=r"its wheel does not build: .*no compiler for this"):
-        _builder(tmp_path, tmp_path / "cache").make_artifact(folder)
+        _builder(tmp_path, tmp_path / "cache").make_artifact(_find(tmp_path))
 
 
 def test_repacked_wheel_keeps_programs_executable(tmp_path: Path) -> None:
@@ -179,5 +187,5 @@ def test_real_build_backend_gives_the_same_bytes_twice(tmp_path: Path) -> None:
             '[build-system]\nrequires = ["hatchling==1.27.0"]\nbuild-backend = "hatchling.build"\n\n'
             '[project]\nname = "demo"\nversion = "1"\n'
         )
-        artifacts.append(_builder(tmp_path / name, tmp_path / f"{name}-cache").make_artifact(folder))
+        artifacts.append(_builder(tmp_path / name, tmp_path / f"{name}-cache").make_artifact(_find(tmp_path / name)))
     assert artifacts[0] == artifacts[1]

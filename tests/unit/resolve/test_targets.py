@@ -238,6 +238,49 @@ def test_own_distribution_is_never_taken_from_an_index(project: Project) -> None
         project.resolve([GOOD])
 
 
+def _write_own(project: Project, text: str = "ANSWER = 42", requires: str = "") -> None:
+    """A distribution that needs no build backend from anywhere."""
+    folder = project.path / "plugins" / "own"
+    folder.mkdir(parents=True, exist_ok=True)
+    metadata = "Metadata-Version: 2.1\\nName: own\\nVersion: 1\\n" + requires
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "own"\nversion = "1"\n'
+    )
+    (folder / "backend.py").write_text(
+        "import zipfile\n"
+        "def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):\n"
+        "    with zipfile.ZipFile(wheel_directory + '/own-1-py3-none-any.whl', 'w') as wheel:\n"
+        f"        wheel.writestr('own.py', {text!r})\n"
+        f"        wheel.writestr('own-1.dist-info/METADATA', '{metadata}')\n"
+        "        wheel.writestr('own-1.dist-info/WHEEL', 'Wheel-Version: 1.0')\n"
+        "        wheel.writestr('own-1.dist-info/RECORD', '')\n"
+        "    return 'own-1-py3-none-any.whl'\n"
+    )
+
+
+OWNING = make_planned(("wheels", "debian"), GOOD.recipe.packages, tuple(map(str, GOOD.taken.wheels)), plugins=("own",))
+
+
+def test_changed_sources_lock_the_own_wheel_anew_and_nothing_else(project: Project) -> None:
+    _write_own(project)
+    first = project.resolve([OWNING])
+    _write_own(project, "ANSWER = 43")
+    second = project.resolve([OWNING], first, environ={**os.environ, "PATH": str(project.path)})  # without apt-get
+    before, after = ({item.owner: item for item in lock.targets[OWNING.id].artifacts} for lock in (first, second))
+    assert {owner for owner in after if before[owner] != after[owner]} == {"wheel:own"}
+    assert "wheel:own" in second.targets[OWNING.id].requested
+
+
+def test_own_wheel_that_needs_more_than_before_has_all_wheels_resolved(project: Project) -> None:
+    _write_own(project)
+    first = project.resolve([replace(OWNING, taken=replace(OWNING.taken, wheels=()))])
+    assert "wheel:dep" not in _owners(first, OWNING)
+    _write_own(project, requires="Requires-Dist: dep\\n")
+    second = project.resolve([replace(OWNING, taken=replace(OWNING.taken, wheels=()))], first)
+    assert _owners(second, OWNING)["wheel:dep"] == "1"
+
+
 def test_machine_without_apt_stops_at_once(project: Project) -> None:
     with pytest.raises(UnavailableError, match="apt-get is not on this machine"):
         project.resolve([GOOD], environ={"PATH": str(project.path)})
