@@ -28,8 +28,7 @@ def audit_build(
     """The same findings as of the finished image, without reading its layers again."""
     settings = read_layout(image.layout_path).settings
     wanted = Wanted(needles=find_needles(invocation.matrix, invocation.environ))
-    scan = scan_rootfs(planned.id, rootfs, contents, settings, wanted, invocation.jobs, invocation.console)
-    return audit_scan(scan)
+    return audit_scan(scan_rootfs(planned.id, rootfs, contents, settings, wanted, invocation))
 
 
 def read_report(path: Path) -> AuditReport | None:

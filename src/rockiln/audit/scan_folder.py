@@ -8,29 +8,39 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from rockiln.audit.inspect_file import Wanted
+from rockiln.audit.inspect_file import NOTHING, Wanted
 from rockiln.audit.installed.tree import Node
+from rockiln.audit.remembered import read_remembered, write_remembered
 from rockiln.audit.scan import HostFile, Scan, Settings, inspect_files, make_scan
 from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.errors import UsageError
+from rockiln.invocation import Invocation
 from rockiln.rootfs import Rootfs
 
 
-def scan_rootfs(  # a build's values, each of its own stage
-    subject: str, rootfs: Rootfs, contents: Contents, settings: Settings, wanted: Wanted, jobs: int, console: Console
+def scan_rootfs(
+    subject: str, rootfs: Rootfs, contents: Contents, settings: Settings, wanted: Wanted, invocation: Invocation
 ) -> Scan:
-    """What a build has in hand; the hashes of its files are known."""
+    """What a build has in hand; the hashes of its files are known. What is found is kept, so that
+    the next build looks at changed files only."""
+    memory = invocation.folders.target_path(subject) / "inspected.json"
     nodes = {
         entry.path: Node(entry.path, entry.kind, entry.mode, entry.size_bytes, entry.link, entry.sha256)
         for entry in rootfs.entries.values()
     }
+    hashes = {node.path: node.sha256 for node in nodes.values() if node.kind == "file"}
+    unhashed = replace(wanted, hashes=False)
+    known = read_remembered(memory, unhashed)
     files = [
-        HostFile(node.path, node.size_bytes, str(contents.path_of(node.sha256)))
-        for node in nodes.values()
-        if node.kind == "file"
+        HostFile(path, nodes[path].size_bytes, str(contents.path_of(sha256)))
+        for path, sha256 in hashes.items()
+        if (path, sha256) not in known
     ]
-    facts = inspect_files(files, replace(wanted, hashes=False), jobs, console, subject)
+    facts = {path: found for (path, sha256), found in known.items() if hashes.get(path) == sha256 and found != NOTHING}
+    facts |= inspect_files(files, unhashed, invocation.jobs, invocation.console, subject)
+    if files:
+        write_remembered(memory, unhashed, hashes, facts)
     return make_scan(subject, nodes, facts, wanted, settings)
 
 
