@@ -231,8 +231,7 @@ typedef struct rockiln_planner {
   uint32_t reserved;
 } rockiln_planner;
 
-/* Install a planner, instead of the one before; NULL removes it. Forgets all plans. Another backend or library than
- * before opens another runtime. */
+/* Install a planner, instead of the one before; NULL removes it. Forgets all plans. Its first miss opens the runtime. */
 ROCKILN_API rockiln_status rockiln_install_planner(const rockiln_planner *planner);
 
 /* ---- for adapters that do not link the library ----------------------------------------------------------------- */

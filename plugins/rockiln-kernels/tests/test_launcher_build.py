@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fake_hip.libraries import FAKE, LAUNCHER, ROOT, build_launcher, compile_cpp, load_hook
+from fake_hip.libraries import FAKE, HEADERS, LAUNCHER, ROOT, build_launcher, compile_cpp, load_hook
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.launcher import ABI_VERSION, find_library, open_library
 from rockiln_kernels.pack.build import build_pack, write_pack
@@ -60,17 +60,19 @@ def test_the_numbers_of_hip_are_amds() -> None:
     assert subprocess.run([str(program)], check=False).returncode == 0
 
 
-def test_the_header_is_c_and_needs_no_other() -> None:
+def test_the_headers_are_c_and_need_no_other() -> None:
     for language, standard in (("c", "c11"), ("c++", "c++17")):
         flags = ("-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only")
-        subprocess.run(["g++", *flags, str(LAUNCHER / "rockiln.h")], check=True)
+        for header in HEADERS:
+            subprocess.run(["g++", *flags, str(header)], check=True)
 
 
-def test_the_library_exports_the_header_and_no_more() -> None:
+def test_the_library_exports_the_headers_and_no_more() -> None:
     listing = subprocess.run(
         ["nm", "-D", "--defined-only", str(build_launcher())], capture_output=True, text=True, check=True
     ).stdout
-    declared = re.findall(r"ROCKILN_API [\w ]+\*?(rockiln_\w+)\(", (LAUNCHER / "rockiln.h").read_text(encoding="utf-8"))
+    text = "".join(header.read_text(encoding="utf-8") for header in HEADERS)
+    declared = re.findall(r"ROCKILN_API [\w ]+\*?(rockiln_\w+)\(", text)
     assert sorted(line.split()[-1] for line in listing.splitlines()) == sorted(declared)
 
 

@@ -1,36 +1,20 @@
 // The C ABI -> the library: nothing throws past here, and every failure leaves its message with the thread.
 #include <algorithm>
 #include <cstring>
-#include <new>
 
-#include "failure.h"
+#include "guard.h"
 #include "launch.h"
 #include "pack.h"
 
+using rockiln::guard;
+using rockiln::require;
+
+std::string& rockiln::last_error() noexcept {
+  thread_local std::string text;
+  return text;
+}
+
 namespace {
-
-thread_local std::string last_error;
-
-template <typename Work>
-rockiln_status guard(const Work& work) noexcept {
-  try {
-    work();
-    return ROCKILN_OK;
-  } catch (rockiln::Failure& failure) {
-    last_error.swap(failure.message);
-    return failure.status;
-  } catch (const std::bad_alloc&) {
-    last_error.clear();  // a text would need memory
-    return ROCKILN_NO_MEMORY;
-  } catch (const std::exception& error) {
-    last_error.assign(error.what());
-    return ROCKILN_DRIVER;
-  }
-}
-
-void require(bool holds, const char* what) {
-  if (!holds) rockiln::fail(ROCKILN_BAD_ARGUMENT, what);
-}
 
 std::unique_ptr<rockiln::Driver> open_driver(rockiln_backend backend, const char* library) {
   require(backend == ROCKILN_HIP || backend == ROCKILN_CUDA, "rockiln_open_runtime: unknown backend");
@@ -41,7 +25,7 @@ std::unique_ptr<rockiln::Driver> open_driver(rockiln_backend backend, const char
 
 uint32_t rockiln_abi_version(void) { return ROCKILN_ABI_VERSION; }
 
-const char* rockiln_last_error(void) { return last_error.c_str(); }
+const char* rockiln_last_error(void) { return rockiln::last_error().c_str(); }
 
 rockiln_status rockiln_open_runtime(rockiln_backend backend, const char* library, rockiln_runtime** out) {
   return guard([&] {

@@ -12,9 +12,10 @@ from ctypes import POINTER, byref, c_char, c_char_p, c_float, c_int32, c_int64, 
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from rockiln_kernels.bind import BoundLaunch
+if TYPE_CHECKING:
+    from rockiln_kernels.bind import BoundLaunch
 
 ABI_VERSION = 1
 NAME = "librockiln.so"
@@ -35,6 +36,14 @@ class Status(IntEnum):
     CAPTURING = 8
     DRIVER = 9
     NO_MEMORY = 10
+    NO_PLANNER = 11
+    UNKNOWN_OP = 12
+    CALL_TYPE = 13
+    CALL_VALUE = 14
+    CALL_LAYOUT = 15
+    NOT_SELECTED = 16
+    STALE = 17
+    PLANNER = 18
 
 
 class LaunchError(Exception):
@@ -45,12 +54,16 @@ class LaunchError(Exception):
         self.status = status
 
 
-class _Number(ctypes.Union):
+class NumberUnion(ctypes.Union):
+    """rockiln_value.as."""
+
     _fields_ = (("address", c_uint64), ("integer", c_int64), ("number", c_float))
 
 
-class _Value(ctypes.Structure):
-    _fields_ = (("kind", c_uint32), ("reserved", c_uint32), ("as_", _Number))
+class ValueStruct(ctypes.Structure):
+    """rockiln_value."""
+
+    _fields_ = (("kind", c_uint32), ("reserved", c_uint32), ("as_", NumberUnion))
 
 
 class _Call(ctypes.Structure):
@@ -61,7 +74,7 @@ class _Call(ctypes.Structure):
         ("stream", c_void_p),
         ("grid", c_uint32 * 3),
         ("value_count", c_uint32),
-        ("values", POINTER(_Value)),
+        ("values", POINTER(ValueStruct)),
         ("op", c_char_p),
         ("shapes", c_char_p),
     )
@@ -123,7 +136,7 @@ class Launcher:
     def __init__(self, backend: Literal["hip", "cuda"] = "hip", driver: str | None = None, library: Path | None = None):
         self.library = open_library(library or find_library())
         self.handle = c_void_p()
-        self.check(self.library.rockiln_open_runtime(int(backend == "cuda"), _encode(driver), byref(self.handle)))
+        self.check(self.library.rockiln_open_runtime(int(backend == "cuda"), encode_text(driver), byref(self.handle)))
         weakref.finalize(self, self.library.rockiln_close_runtime, self.handle)
 
     def check(self, status: int) -> None:
@@ -161,7 +174,7 @@ class LoadedPack:
     def __init__(self, launcher: Launcher, folder: Path) -> None:
         self.launcher = launcher
         handle = c_void_p()
-        launcher.check(launcher.library.rockiln_open_pack(launcher.handle, _encode(str(folder)), byref(handle)))
+        launcher.check(launcher.library.rockiln_open_pack(launcher.handle, encode_text(str(folder)), byref(handle)))
         self.handle = handle
         self.arch: str = launcher.library.rockiln_pack_arch(handle).decode()
         self.sha256: str = launcher.library.rockiln_pack_sha256(handle).decode()
@@ -197,7 +210,7 @@ class LoadedKernel:
         shapes: str = "",
     ) -> None:
         """Check and launch. `values`: kind and value of each argument of the manifest that is not `null`."""
-        array = (_Value * len(values))(*(_make_value(kind, value) for kind, value in values))
+        array = (ValueStruct * len(values))(*(make_value(kind, value) for kind, value in values))
         call = _Call(
             struct_bytes=ctypes.sizeof(_Call),
             device=device,
@@ -218,12 +231,14 @@ def list_values(launch: BoundLaunch, addresses: Mapping[str, int]) -> list[tuple
     return [(arg.kind, addresses[arg.value] if arg.kind == "pointer" else launch.scalars[arg.name]) for arg in args]
 
 
-def _make_value(kind: str, value: Any) -> _Value:
+def make_value(kind: str, value: Any) -> ValueStruct:
+    """The structure of a value of `kind`; an unknown kind becomes a number that librockiln refuses."""
     field = {"pointer": "address", "f32": "number"}.get(kind, "integer")
-    return _Value(_KINDS.get(kind, len(_KINDS) + 1), 0, _Number(**{field: value}))
+    return ValueStruct(_KINDS.get(kind, len(_KINDS) + 1), 0, NumberUnion(**{field: value}))
 
 
-def _encode(text: str | None) -> bytes | None:
+def encode_text(text: str | None) -> bytes | None:
+    """UTF-8, or the null pointer."""
     return None if text is None else text.encode()
 
 

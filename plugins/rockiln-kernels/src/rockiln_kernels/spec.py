@@ -12,6 +12,8 @@ from rockiln_kernels.expressions import Value, evaluate_expression, read_names
 Layout = Literal["contiguous", "rows"]
 """`rows`: the last dim is contiguous, and the first has any stride, known to formulas as NAME_stride (elements)."""
 ScalarKind = Literal["f32", "i32", "bool"]
+Misfit = Literal["type", "value", "layout"]
+"""What is wrong with a call: names and dtypes; sizes and numbers; or only strides, which a contiguous copy mends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +136,13 @@ class Rejected:
     """The call does not fit; `reason` is a sentence for a person."""
 
     reason: str
+    kind: Misfit = "value"
 
 
 class _Misfit(Exception):  # noqa: N818  # never leaves this module
-    pass
+    def __init__(self, reason: str, kind: Misfit = "value") -> None:
+        super().__init__(reason)
+        self.kind: Misfit = kind
 
 
 def check_call(spec: OpSpec, call: Call) -> Accepted | Rejected:
@@ -151,7 +156,7 @@ def check_call(spec: OpSpec, call: Call) -> Accepted | Rejected:
             if array.name in present:
                 _bind_dims(array, present[array.name], names)
     except _Misfit as misfit:
-        return Rejected(reason=f"{spec.name}: {misfit}")
+        return Rejected(reason=f"{spec.name}: {misfit}", kind=misfit.kind)
     for constraint in spec.constraints:
         if not evaluate_expression(constraint.formula, names):
             return Rejected(reason=f"{spec.name}: {constraint.reason}")
@@ -166,9 +171,9 @@ def output_shape(array: ArraySpec, names: Mapping[str, Value]) -> tuple[int, ...
 def _require_arrays(spec: OpSpec, call: Call) -> dict[str, ArrayValue]:
     known = {array.name for array in spec.inputs}
     if unknown := sorted(set(call.arrays) - known):
-        raise _Misfit(f"no input is called {unknown[0]!r}")
+        raise _Misfit(f"no input is called {unknown[0]!r}", "type")
     if missing := [array.name for array in spec.inputs if not array.optional and array.name not in call.arrays]:
-        raise _Misfit(f"{missing[0]} is missing")
+        raise _Misfit(f"{missing[0]} is missing", "type")
     return dict(call.arrays)
 
 
@@ -177,30 +182,30 @@ def _bind_dtypes(spec: OpSpec, present: Mapping[str, ArrayValue], asked: Mapping
     bound: dict[str, str] = dict(asked)
     for axis, dtype in asked.items():
         if dtype not in axes.get(axis, ()):
-            raise _Misfit(f"{axis} = {dtype} is not one of {', '.join(axes.get(axis, ('nothing',)))}")
+            raise _Misfit(f"{axis} = {dtype} is not one of {', '.join(axes.get(axis, ('nothing',)))}", "type")
     for array in spec.inputs:
         value = present.get(array.name)
         if value is None:
             continue
         if array.dtype in DTYPES and value.dtype != array.dtype:
-            raise _Misfit(f"{array.name} is {value.dtype}, not {array.dtype}")
+            raise _Misfit(f"{array.name} is {value.dtype}, not {array.dtype}", "type")
         if array.dtype in axes and value.dtype not in axes[array.dtype]:
-            raise _Misfit(f"{array.name} is {value.dtype}, not one of {', '.join(axes[array.dtype])}")
+            raise _Misfit(f"{array.name} is {value.dtype}, not one of {', '.join(axes[array.dtype])}", "type")
         if array.dtype in axes and bound.setdefault(array.dtype, value.dtype) != value.dtype:
-            raise _Misfit(f"{array.name} is {value.dtype}, other arrays are {bound[array.dtype]}")
+            raise _Misfit(f"{array.name} is {value.dtype}, other arrays are {bound[array.dtype]}", "type")
     if open_axes := [axis for axis in axes if axis not in bound]:
-        raise _Misfit(f"the dtype {open_axes[0]} is missing: one of {', '.join(axes[open_axes[0]])}")
+        raise _Misfit(f"the dtype {open_axes[0]} is missing: one of {', '.join(axes[open_axes[0]])}", "type")
     return "-".join(bound[axis] for axis in axes)
 
 
 def _bind_scalars(spec: OpSpec, call: Call) -> dict[str, Value]:
     if unknown := sorted(set(call.scalars) - {scalar.name for scalar in spec.scalars}):
-        raise _Misfit(f"no scalar is called {unknown[0]!r}")
+        raise _Misfit(f"no scalar is called {unknown[0]!r}", "type")
     values: dict[str, Value] = {}
     for scalar in spec.scalars:
         value = call.scalars.get(scalar.name, scalar.default)
         if value is None:
-            raise _Misfit(f"{scalar.name} is missing")
+            raise _Misfit(f"{scalar.name} is missing", "type")
         values[scalar.name] = value
     return values
 
@@ -231,7 +236,7 @@ def _fold_leading(array: ArraySpec, value: ArrayValue) -> tuple[tuple[int, ...],
         return (1, *value.shape), (value.shape[-1] if value.shape else 1, *value.strides)
     for outer in range(extra):
         if value.strides[outer] != value.strides[outer + 1] * value.shape[outer + 1] and value.shape[outer] != 1:
-            raise _Misfit(f"{array.name}: leading dims are not contiguous, so they do not fold into one")
+            raise _Misfit(f"{array.name}: leading dims are not contiguous, so they do not fold into one", "layout")
     folded = 1
     for size in value.shape[: extra + 1]:
         folded *= size
@@ -244,5 +249,5 @@ def _check_layout(array: ArraySpec, shape: tuple[int, ...], strides: tuple[int, 
     for dim in range(len(shape) - 1, first - 1, -1):
         if shape[dim] > 1 and strides[dim] != step:
             what = "contiguous" if array.layout == "contiguous" else "contiguous within a row"
-            raise _Misfit(f"{array.name} is not {what}")
+            raise _Misfit(f"{array.name} is not {what}", "layout")
         step *= shape[dim]

@@ -14,6 +14,7 @@ from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 LAUNCHER = ROOT / "launcher"
+HEADERS = (LAUNCHER / "rockiln.h", LAUNCHER / "rockiln_dispatch.h")
 FAKE = Path(__file__).with_name("fake_hip.cc")
 TEST_FLAGS = ("-std=c++17", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread")
 
@@ -32,7 +33,7 @@ def load_hook() -> ModuleType:
 @lru_cache(maxsize=4)
 def build_launcher() -> Path:
     """librockiln.so, as in the wheel."""
-    folder = find_folder((*sorted((LAUNCHER / "src").iterdir()), LAUNCHER / "rockiln.h", ROOT / "hatch_build.py"))
+    folder = find_folder((*sorted((LAUNCHER / "src").iterdir()), *HEADERS, ROOT / "hatch_build.py"))
     path = folder / "librockiln.so"
     if not path.is_file():
         new = path.with_suffix(f".{os.getpid()}")
@@ -49,7 +50,7 @@ def build_fake() -> Path:
 
 def compile_cpp(name: str, sources: Sequence[Path], flags: Sequence[str] = ()) -> Path:
     """Compile with $CXX or g++; kept by the contents of the sources and of every launcher file, and by flags."""
-    watched = [*sources, *sorted((LAUNCHER / "src").iterdir()), LAUNCHER / "rockiln.h"]
+    watched = [*sources, *sorted((LAUNCHER / "src").iterdir()), *HEADERS]
     path = find_folder(watched, *flags) / name
     if not path.is_file():
         new = path.with_suffix(f".{os.getpid()}")

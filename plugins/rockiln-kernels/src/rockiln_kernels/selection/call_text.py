@@ -1,4 +1,4 @@
-"""Words of a command line → Call: "x=bf16[4096,8192]", "eps=1e-5", "Q=e4m3"."""
+"""Words of a command line → Call, and back: "x=bf16[4096,8192]", "eps=1e-5", "Q=e4m3"."""
 
 from __future__ import annotations
 
@@ -38,6 +38,20 @@ def parse_array(text: str) -> tuple[str, ArrayValue]:
     return name, ArrayValue(shape=shape, strides=strides, dtype=dtype, alignment=int(alignment or 256))
 
 
+def format_call(call: Call) -> str:
+    """The words that `parse_call` reads, in one line."""
+    words = [format_array(name, array) for name, array in call.arrays.items()]
+    words += [f"{name}={_format_number(value)}" for name, value in call.scalars.items()]
+    return " ".join([*words, *(f"{axis}={dtype}" for axis, dtype in call.dtypes.items())])
+
+
+def format_array(name: str, array: ArrayValue) -> str:
+    """The word that `parse_array` reads."""
+    steps = "" if array.strides == count_strides(array.shape) else f":{','.join(map(str, array.strides))}"
+    alignment = "" if array.alignment >= 256 else f"@{array.alignment}"
+    return f"{name}={array.dtype}[{','.join(map(str, array.shape))}]{steps}{alignment}"
+
+
 def count_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Those of a contiguous array, in elements."""
     steps = [1]
@@ -61,3 +75,7 @@ def _parse_number(word: str) -> Value:
     if word in {"true", "false"}:
         return word == "true"
     return float(word) if any(mark in word for mark in ".einfEN") else int(word)
+
+
+def _format_number(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:.7g}" if isinstance(value, float) else str(value)

@@ -19,12 +19,15 @@ EMULATED = (
 UNCOVERED = "emulated only: the hardware record does not cover it; ROCKILN_EMULATED_OK=1 opts in"
 
 
-def explain(call: Call, host: Host, *, strict: bool | None = None) -> Selection:
+def explain(
+    call: Call, host: Host, *, strict: bool | None = None, accepted: Accepted | Rejected | None = None
+) -> Selection:
     """Who runs `call` on `host`, and why. The pack first, then AITER if opted in, else the framework's own op.
 
+    `accepted`: what check_call said, where the caller has asked it before.
     Raises NotSelectedError in strict mode (the argument, else the host's) unless the pack runs the call.
     """
-    bound = _bind_pack(call, host)
+    bound = _bind_pack(call, host, accepted)
     if isinstance(bound, Bound):
         return _select_pack(call, host, bound)
     selection = _select_other(call, host, bound)
@@ -35,7 +38,7 @@ def explain(call: Call, host: Host, *, strict: bool | None = None) -> Selection:
 
 def supported(call: Call, host: Host) -> bool:
     """Whether the pack can compute the call at all, whatever has been proven about it on hardware."""
-    return isinstance(_bind_pack(call, host, proven_only=False), Bound)
+    return isinstance(_bind_pack(call, host, None, proven_only=False), Bound)
 
 
 Refused = tuple[RejectedCandidate, ...]
@@ -74,11 +77,13 @@ def _pick_reason(refused: Refused) -> str:
     return next((reason for reason in reasons if reason in {EMULATED, UNCOVERED}), "; ".join(reasons))
 
 
-def _bind_pack(call: Call, host: Host, *, proven_only: bool = True) -> Bound | Refused:
+def _bind_pack(
+    call: Call, host: Host, accepted: Accepted | Rejected | None, *, proven_only: bool = True
+) -> Bound | Refused:
     spec = read_table().get(call.op)
     if spec is None:
         return _refuse("pack", f"there is no op called {call.op!r}; known are {', '.join(read_table())}")
-    accepted = check_call(spec, call)
+    accepted = accepted or check_call(spec, call)
     if isinstance(accepted, Rejected):
         return _refuse("pack", accepted.reason)
     if host.pack is None:
