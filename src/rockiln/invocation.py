@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,8 @@ class Invocation:
     jobs: int
     mirrors: Mapping[str, tuple[str, ...]]
     """From --mirror; these go before matrix.toml's."""
+    clock: Callable[[], float] = time.time
+    """Seconds since 1970: for records of what was done, and tags with a date; never for what is in an image."""
 
     @property
     def matrix_path(self) -> Path:

@@ -7,7 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rockiln.invocation import Invocation
-from rockiln.verbs import audit, build, bundle, diff, fetch, load, lock, matrix, plan, report, show, slim, smoke, why
+from rockiln.verbs import (
+    attest,
+    audit,
+    build,
+    bundle,
+    diff,
+    fetch,
+    generate_key,
+    licences,
+    load,
+    lock,
+    matrix,
+    plan,
+    promote,
+    publish,
+    push,
+    report,
+    show,
+    slim,
+    smoke,
+    verify,
+    why,
+)
 from rockiln.verbs.answer import Answer
 
 
@@ -27,7 +49,12 @@ class Verb:
 
 _CUT = "each file is the old one or the new one, and lists of installers are true; run it again to go on"
 _DOWNLOADS = "nothing half-written was kept but downloads, which go on next time"
-_INTERRUPTIONS = {"slim": _CUT, **dict.fromkeys(("lock", "fetch", "bundle", "build", "smoke"), _DOWNLOADS)}
+_TAGS = "every tag names a whole image, the old one or the new one; run it again to go on"
+_SENT = "what has arrived in the registry stays there, and no tag was touched; run it again to go on"
+_INTERRUPTIONS = {
+    "slim": _CUT, "push": _SENT, "promote": _TAGS, "publish": _TAGS,
+    **dict.fromkeys(("lock", "fetch", "bundle", "build", "smoke"), _DOWNLOADS),
+}  # fmt: skip
 
 
 def _verb(name: str, help_text: str, module: object, *, needs_project: bool = True) -> Verb:
@@ -51,6 +78,13 @@ VERBS = (
     _verb("audit", "find what is wrong in an image or tree, without running it", audit, needs_project=False),
     _verb("smoke", "run the image's own checks inside the finished image", smoke),
     _verb("load", "put finished images into a Docker Engine", load),
+    _verb("push", "send finished images to a registry, by digest; no tag is touched", push),
+    _verb("promote", "give tags to published images whose required tiers passed", promote),
+    _verb("publish", "push, smoke what was pushed, and promote it", publish),
+    _verb("generate-key", "make a pair of keys for signing images, as cosign does", generate_key, needs_project=False),
+    _verb("attest", "write a built image's SBOM, licences and provenance, and sign them", attest),
+    _verb("verify", "check signature, provenance, SBOM and every byte of an image", verify, needs_project=False),
+    _verb("licences", "list the licences in an image, and what may not be passed on", licences, needs_project=False),
     _verb("diff", "compare two images: what grew, what came and what went", diff, needs_project=False),
     _verb("report", "write one HTML page to look at: where the bytes are, what was left out and why", report),
     _verb("show", "print one stage's value of a target", show),

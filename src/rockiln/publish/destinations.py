@@ -1,0 +1,28 @@
+"""[publish] repository or --to, and a row → the Reference it goes to, and its siblings in the same registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rockiln.errors import UsageError
+from rockiln.registry.reference import Reference, parse_reference
+
+FIELD = "{framework}"
+
+
+def find_destination(template: str, framework: str) -> Reference:
+    """HOST/NAME of a framework's images. Raises UsageError where nothing names it, or a tag or digest stands in it."""
+    if not template:
+        hint = '--to HOST/NAME, or repository = "HOST/NAME-{framework}" under [publish] in matrix.toml'
+        raise UsageError("nothing says where to publish", hint=hint)
+    reference = parse_reference(template.replace(FIELD, framework))
+    if reference.tag or reference.digest:
+        raise UsageError(f"{template}: a repository has no tag", hint="promote gives images the tags of matrix.toml")
+    return reference
+
+
+def list_siblings(template: str, framework: str, frameworks: Iterable[str]) -> tuple[str, ...]:
+    """Repositories (without the host) in which images of the other frameworks are: most layers are the same."""
+    own = find_destination(template, framework).repository
+    found = (find_destination(template, other).repository for other in frameworks)
+    return tuple(dict.fromkeys(repository for repository in found if repository != own))

@@ -1,0 +1,56 @@
+"""rockiln push: built images → a registry, by digest. No tag is touched."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rockiln.invocation import Invocation
+from rockiln.jsonable import write_value
+from rockiln.plan import PlannedTarget
+from rockiln.verbs.answer import Answer
+from rockiln.verbs.arguments import add_jobs, add_json, add_targets
+from rockiln.verbs.registry_options import add_destination, add_registry_options
+
+if TYPE_CHECKING:
+    from rockiln.publish.push import Pushed
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """TARGET..., --to, --dry-run, --plain-http, --ca, --jobs, --json."""
+    add_targets(parser)
+    add_destination(parser)
+    add_registry_options(parser)
+    add_jobs(parser)
+    add_json(parser)
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """Push each target in turn, so that the later ones find the layers of the earlier ones."""
+    from rockiln.publish.push import describe_pushed
+
+    chosen = invocation.select(tuple(args.targets))
+    pushed = [push_target(planned, args, invocation) for planned in chosen]
+    return Answer(text="\n".join(map(describe_pushed, pushed)), value=pushed)
+
+
+def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: Invocation) -> Pushed:
+    """One target's layout; what was done is kept as build/TARGET/push.json."""
+    from rockiln.publish.destinations import find_destination, list_siblings
+    from rockiln.publish.layout import read_layout
+    from rockiln.publish.push import push_layout
+    from rockiln.verbs.registry_options import count_threads, open_registry
+    from rockiln.verbs.smoke import read_built_image
+
+    template = args.to or invocation.matrix.publish.repository
+    framework = planned.target.framework
+    destination = find_destination(template, framework)
+    siblings = list_siblings(template, framework, (row.target.framework for row in invocation.plan.targets))
+    layout = read_layout(read_built_image(planned, invocation).layout_path, planned.id)
+    with open_registry(destination, args, invocation, to_push=not args.dry_run) as repository:
+        pushed = push_layout(
+            layout, repository, siblings, count_threads(invocation), invocation.console, is_dry=args.dry_run
+        )
+    if not args.dry_run:
+        write_value(pushed, invocation.folders.target_path(planned.id) / "push.json")
+    return pushed

@@ -1,0 +1,122 @@
+"""Arguments of the verbs that talk to a registry, declared once, and what they come to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rockiln.errors import UsageError
+from rockiln.invocation import Invocation
+from rockiln.registry.reference import Reference
+
+if TYPE_CHECKING:
+    from rockiln.publish.attested import OpenSealed, Seal
+    from rockiln.registry.client import RegistryClient
+
+PASSWORD = "COSIGN_PASSWORD"  # noqa: S105  # the variable's name
+LEAST_THREADS = 4
+"""Waiting for a registry costs no CPU."""
+
+
+def add_registry_options(parser: argparse.ArgumentParser) -> None:
+    """--plain-http, --ca."""
+    parser.add_argument(
+        "--plain-http", action="store_true", help="speak http with the registry (without it only with this machine's)"
+    )
+    parser.add_argument(
+        "--ca", type=Path, metavar="FILE",
+        help="PEM file with the CA that signed the registry's certificate; /etc/docker/certs.d is read anyway",
+    )  # fmt: skip
+
+
+def add_destination(parser: argparse.ArgumentParser) -> None:
+    """--to, --dry-run."""
+    parser.add_argument(
+        "--to", default="", metavar="HOST/NAME",
+        help="the repository, in which {framework} stands for the row's (default: [publish] of matrix.toml)",
+    )  # fmt: skip
+    add_dry_run(parser)
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """--dry-run."""
+    parser.add_argument("--dry-run", action="store_true", help="ask the registry what is there, and change nothing")
+
+
+def add_signing(parser: argparse.ArgumentParser) -> None:
+    """--key, --unsigned."""
+    parser.add_argument(
+        "--key", type=Path, metavar="FILE", help=f"private key that signs the result; its password is in ${PASSWORD}"
+    )
+    parser.add_argument("--unsigned", action="store_true", help="attach the result without a signature")
+
+
+def add_promotion(parser: argparse.ArgumentParser) -> None:
+    """--allow-untested, --date."""
+    parser.add_argument(
+        "--allow-untested", action="store_true",
+        help="move tags although no GPU tier has passed; the image's index then says what is untested",
+    )  # fmt: skip
+    parser.add_argument(
+        "--date", default="", metavar="YYYYMMDD", help="of the dated tag (default: $SOURCE_DATE_EPOCH, else today, UTC)"
+    )
+
+
+@contextmanager
+def open_registry(
+    reference: Reference, args: argparse.Namespace, invocation: Invocation, *, to_push: bool
+) -> Iterator[RegistryClient]:
+    """A client for the reference's repository, logged in. Cut uploads are remembered in the cache."""
+    from rockiln.registry.client import open_repository
+    from rockiln.registry.session import Access
+    from rockiln.registry.upload_notes import NotesFolder
+
+    access = Access(plain_http=args.plain_http, ca_path=args.ca)
+    notes = NotesFolder(path=invocation.folders.cache_path / "uploads")
+    with open_repository(reference, invocation.environ, access=access, notes=notes) as repository:
+        repository.log_in(to_push=to_push)
+        yield repository
+
+
+def count_threads(invocation: Invocation) -> int:
+    """How many blobs move at once."""
+    return max(invocation.jobs, LEAST_THREADS)
+
+
+def read_seal(args: argparse.Namespace, environ: Mapping[str, str]) -> Seal | None:
+    """What signs results; None where --unsigned says so. Raises UsageError where nothing was said."""
+    if bool(args.key) == args.unsigned:
+        hint = "--key FILE signs with a key of `rockiln generate-key` or cosign; --unsigned attaches it as it is"
+        raise UsageError("an attested result is signed, or it is said that it is not: --key or --unsigned", hint=hint)
+    if args.unsigned:
+        return None
+    from rockiln.attest.envelope import seal
+    from rockiln.sign.keys import read_private_key
+
+    private = read_private_key(_read(args.key), environ.get(PASSWORD, "").encode(), str(args.key))
+    return lambda statement: seal(statement, private)
+
+
+def read_opener(args: argparse.Namespace, environ: Mapping[str, str]) -> OpenSealed | None:
+    """What checks signatures: with a public key, or with the public half of a private one; None without --key."""
+    if not args.key:
+        return None
+    from rockiln.attest.envelope import open_envelope
+    from rockiln.sign.keys import read_private_key, read_public_key
+
+    text, name = _read(args.key), str(args.key)
+    if "PRIVATE KEY" in text:
+        public = read_private_key(text, environ.get(PASSWORD, "").encode(), name).public
+    else:
+        public = read_public_key(text, name)
+    return lambda envelope, said: open_envelope(envelope, public, said)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise UsageError(f"{path}: cannot be read: {fault}", hint="--key names a PEM file") from fault
