@@ -1,0 +1,108 @@
+#include "library.h"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "call.h"
+#include "table.h"
+#include "torch_abi.h"
+
+namespace rockiln_torch {
+namespace {
+
+template <uint32_t Row, bool IsOut>
+void serve(StackValue* stack, uint64_t, uint64_t) {
+  serve_call(Row, IsOut, stack);
+}
+
+using Kernels = std::array<Boxed, kOpLimit>;
+
+template <bool IsOut, uint32_t... Rows>
+constexpr Kernels list_kernels(std::integer_sequence<uint32_t, Rows...>) {
+  return {&serve<Rows, IsOut>...};
+}
+
+constexpr auto kRows = std::make_integer_sequence<uint32_t, kOpLimit>();
+constexpr Kernels kFunctional = list_kernels<false>(kRows);
+constexpr Kernels kOut = list_kernels<true>(kRows);
+
+std::mutex lock;
+std::map<std::string, LibraryHandle> libraries;  // by key; "" is the definitions
+thread_local std::string failure;
+
+const char* keep(std::string text) {
+  failure = std::move(text);
+  return failure.empty() ? nullptr : failure.c_str();
+}
+
+std::string define_ops(LibraryHandle library) {
+  for (uint32_t row = 0; row < kOpCount; ++row) {
+    const std::string name = kOps[row].name;
+    if (torch.define(library, (name + kOps[row].schema).c_str())) return "torch refused the schema of " + name;
+    if (torch.define(library, (name + "_out" + kOps[row].out_schema).c_str()))
+      return "torch refused the schema of " + name + "_out";
+  }
+  return "";
+}
+
+std::string serve_ops(LibraryHandle library) {
+  for (uint32_t row = 0; row < kOpCount; ++row) {
+    const std::string name = kOps[row].name;
+    if (torch.implement(library, name.c_str(), kFunctional[row])) return "torch refused the kernel of " + name;
+    if (torch.implement(library, (name + "_out").c_str(), kOut[row])) return "torch refused the kernel of " + name + "_out";
+  }
+  return "";
+}
+
+}  // namespace
+}  // namespace rockiln_torch
+
+using namespace rockiln_torch;
+
+const char* rockiln_torch_define(rockiln_torch_compose compose, rockiln_torch_find_dispatch find) {
+  const std::lock_guard<std::mutex> guard(lock);
+  if (libraries.count("")) return keep("the ops are defined already");
+  if (kOpCount > kOpLimit) return keep("table.h: kOpLimit is below the number of ops");
+  if (std::string missing = read_torch(); !missing.empty()) return keep(missing);
+  set_callbacks(compose, find);
+  LibraryHandle library = nullptr;
+  if (torch.open_definitions("rockiln", "rockiln_torch", 1, &library)) return keep("torch has another library 'rockiln'");
+  std::string refused = define_ops(library);
+  if (refused.empty()) libraries[""] = library;
+  else torch.close_library(library);
+  return keep(std::move(refused));
+}
+
+const char* rockiln_torch_serve(const char* key) {
+  const std::lock_guard<std::mutex> guard(lock);
+  if (!libraries.count("")) return keep("the ops are not defined yet");
+  if (libraries.count(key)) return keep(std::string("the kernels of ") + key + " are registered already");
+  LibraryHandle library = nullptr;
+  if (torch.open_kernels("rockiln", key, "rockiln_torch", 1, &library)) return keep(std::string("torch has no key ") + key);
+  std::string refused = serve_ops(library);
+  if (refused.empty()) libraries[key] = library;
+  else torch.close_library(library);
+  if (refused.empty() && std::string(key) == "CPU") accept_host(true);
+  return keep(std::move(refused));
+}
+
+void rockiln_torch_withdraw(const char* key) {
+  const std::lock_guard<std::mutex> guard(lock);
+  const auto found = libraries.find(key);
+  if (found == libraries.end()) return;
+  torch.close_library(found->second);
+  libraries.erase(found);
+  if (std::string(key) == "CPU") accept_host(false);
+}
+
+void rockiln_torch_forget_dispatch(void) { forget_dispatch(); }
+
+uint32_t rockiln_torch_count_ops(void) { return kOpCount; }
+
+const char* rockiln_torch_op_name(uint32_t op) { return op < kOpCount ? kOps[op].name : ""; }
+
+uint32_t rockiln_torch_name_dtype(int32_t dtype) { return name_dtype(dtype); }

@@ -1,0 +1,52 @@
+/* librockiln_torch: the ops of rockiln_kernels → torch.ops.rockiln.*. What rockiln_torch.native calls by ctypes.
+ *
+ * The library links neither torch nor librockiln: both are found at run time. Functions that return text return NULL if
+ * all went well, else one sentence that lives until the thread's next call. */
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define ROCKILN_TORCH_API __attribute__((visibility("default")))
+
+/* Why a call is handed to Python. */
+typedef enum rockiln_torch_cause {
+  ROCKILN_TORCH_PLANNED = 0,  /* the plan says that the framework (or AITER) runs it */
+  ROCKILN_TORCH_UNPLANNED = 1, /* no plan: no dispatcher, no GPU, other dtypes or devices, or a call that does not fit */
+  ROCKILN_TORCH_CAPTURING = 2, /* its kernels are not loaded, and a graph is being captured */
+  ROCKILN_TORCH_OUTPUTS = 3    /* an out-variant whose outputs the kernels cannot write directly */
+} rockiln_torch_cause;
+
+/* One call in Python. `values`: the arguments in the schema's order: a tensor's handle, which the callee owns, or 0;
+ * the bits of a double, an int, a bool, torch's number of a dtype. `results`: room for the outputs' handles. Returns 0;
+ * else results[0] is the address of an exception object and results[1] that of its type, both alive until the thread's
+ * next call, and results[2] the address of its text. */
+typedef int32_t (*rockiln_torch_compose)(uint32_t op, uint32_t is_out, uint32_t cause, const char *text, uint64_t *values,
+                                         uint64_t *results);
+
+/* The address of rockiln_dispatch_functions()'s answer, or 0. Called by the first call on a GPU. */
+typedef uint64_t (*rockiln_torch_find_dispatch)(void);
+
+/* Define every op. Once a process. */
+ROCKILN_TORCH_API const char *rockiln_torch_define(rockiln_torch_compose compose, rockiln_torch_find_dispatch find);
+
+/* Register the kernels of every op for a dispatch key: "CUDA"; in tests "CPU", whose memory the fake HIP takes. */
+ROCKILN_TORCH_API const char *rockiln_torch_serve(const char *key);
+
+/* Take back what was registered for a key; "" for the definitions. */
+ROCKILN_TORCH_API void rockiln_torch_withdraw(const char *key);
+
+/* Ask for the dispatcher again at the next call. */
+ROCKILN_TORCH_API void rockiln_torch_forget_dispatch(void);
+
+ROCKILN_TORCH_API uint32_t rockiln_torch_count_ops(void);
+ROCKILN_TORCH_API const char *rockiln_torch_op_name(uint32_t op);
+
+/* torch's number of a dtype -> rockiln_dtype of rockiln_dispatch.h, 0 if kernels know no such type. */
+ROCKILN_TORCH_API uint32_t rockiln_torch_name_dtype(int32_t dtype);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,10 @@
+#include "table.h"
+
+namespace rockiln_torch {
+
+const OpRow kOps[] = {
+#include "op_table.inc"
+};
+const uint32_t kOpCount = sizeof kOps / sizeof *kOps;
+
+}  // namespace rockiln_torch

@@ -1,0 +1,77 @@
+"""A bound call → its outputs, by the framework's own ops: what runs where no kernel does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from rockiln_torch.calls import BoundCall, check_arguments
+from rockiln_torch.observe import ObservedCall, note_call, observers
+
+Composition = Callable[..., tuple[torch.Tensor, ...]]
+LOG = logging.getLogger("rockiln_torch")
+
+
+@lru_cache(maxsize=256)
+def find_composition(op: str) -> Composition:
+    """The framework's composition of an op: tensors in the spec's order, then scalars by name → a tuple."""
+    from rockiln_torch.framework import compose
+
+    composition: Composition = compose(op)
+    return composition
+
+
+def compose_call(call: BoundCall, reason: str = "") -> tuple[torch.Tensor, ...]:
+    """The outputs. Raises TypeError or ValueError for what is no call of the op."""
+    check_arguments(call)
+    name = call.form.spec.name
+    if observers:
+        note_call(describe_composed(call, reason))
+    outputs = find_composition(name)(*call.tensors, **call.words)
+    return tuple(_detach_alias(output, call) for output in outputs)
+
+
+def write_outputs(call: BoundCall, reason: str = "") -> None:
+    """The same, into the tensors of an out-variant, of any strides; they may be inputs, too."""
+    forms = check_arguments(call)
+    for name, form, output in zip(call.form.out_names, forms, call.outputs, strict=True):
+        if tuple(output.shape) != form.shape:
+            raise ValueError(f"rockiln::{call.form.spec.name}_out: {name} is {[*output.shape]}, not {[*form.shape]}")
+        if output.dtype != form.dtype:
+            raise TypeError(f"rockiln::{call.form.spec.name}_out: {name} is {output.dtype}, not {form.dtype}")
+        if output.device != next(tensor.device for tensor in call.tensors if tensor is not None):
+            raise ValueError(f"rockiln::{call.form.spec.name}_out: {name} is on {output.device}, the inputs are not")
+    for output, value in zip(call.outputs, compose_call(call, reason), strict=True):
+        output.copy_(value)
+
+
+def unpack_outputs(outputs: tuple[torch.Tensor, ...]) -> Any:
+    """As the schema has it: one output is no tuple."""
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def describe_composed(call: BoundCall, reason: str) -> ObservedCall:
+    """What a profile shows of a composed call."""
+    words = [
+        f"{array.name}={str(tensor.dtype).removeprefix('torch.')}{[*tensor.shape]}"
+        for array, tensor in zip(call.form.spec.inputs, call.tensors, strict=True)
+        if tensor is not None
+    ]
+    words += [f"{name}={value}" for name, value in call.words.items()]
+    device = next((tensor.device.type for tensor in call.tensors if tensor is not None), "")
+    return ObservedCall(
+        op=call.form.spec.name,
+        provider="framework",
+        kernel=f"framework.{call.form.spec.name}",
+        reason=reason or f"no kernels for {device}",
+        call=" ".join(words),
+    )
+
+
+def _detach_alias(output: torch.Tensor, call: BoundCall) -> torch.Tensor:
+    """An output that is no input, as a schema without aliases promises."""
+    return output.clone() if any(output is tensor for tensor in call.tensors) else output

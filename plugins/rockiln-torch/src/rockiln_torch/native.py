@@ -1,0 +1,75 @@
+"""librockiln_torch.so by ctypes → the ops' definitions and GPU kernels in this process. native/library.h says how."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int32, c_uint32, c_uint64
+from functools import lru_cache
+from pathlib import Path
+
+NAME = "librockiln_torch.so"
+ComposeFunction = CFUNCTYPE(c_int32, c_uint32, c_uint32, c_uint32, c_char_p, POINTER(c_uint64), POINTER(c_uint64))
+FindFunction = CFUNCTYPE(c_uint64)
+
+
+class NativeError(RuntimeError):
+    """The library is missing, or torch refused what it registers; the message says what to do."""
+
+
+def find_library() -> Path:
+    """In the wheel beside this file, in a checkout in build/. Raises NativeError if it is in neither."""
+    here = Path(__file__).resolve()
+    places = (here.with_name(NAME), here.parents[2] / "build" / NAME)
+    for place in places:
+        if place.is_file():
+            return place
+    raise NativeError(f"{NAME} is neither in {places[0].parent} nor in {places[1].parent}; hint: install rockiln-torch again")
+
+
+@lru_cache(maxsize=1)
+def open_library() -> ctypes.CDLL:
+    """The library with its functions declared. Nothing is registered by that. Raises NativeError."""
+    try:
+        library = ctypes.CDLL(str(find_library()))
+    except OSError as error:
+        raise NativeError(f"{NAME} cannot be loaded: {error}") from error
+    library.rockiln_torch_define.argtypes = [ComposeFunction, FindFunction]
+    for name in ("define", "serve", "op_name"):
+        getattr(library, f"rockiln_torch_{name}").restype = c_char_p
+    library.rockiln_torch_serve.argtypes = library.rockiln_torch_withdraw.argtypes = [c_char_p]
+    library.rockiln_torch_withdraw.restype = None
+    library.rockiln_torch_forget_dispatch.restype = None
+    library.rockiln_torch_count_ops.restype = library.rockiln_torch_name_dtype.restype = c_uint32
+    return library
+
+
+_callbacks: list[object] = []
+"""Keeps the two functions alive for as long as the process: the library holds their addresses."""
+
+
+def define_ops(compose: Callable[..., int], find_dispatch: Callable[[], int]) -> None:
+    """Define torch.ops.rockiln.*. Raises NativeError if this torch is too old, or if they are defined already."""
+    callbacks = (ComposeFunction(compose), FindFunction(find_dispatch))
+    _callbacks.extend(callbacks)
+    _raise_failure(open_library().rockiln_torch_define(*callbacks))
+
+
+def serve_key(key: str) -> None:
+    """Register the native kernels of all ops for a dispatch key. Raises NativeError."""
+    _raise_failure(open_library().rockiln_torch_serve(key.encode()))
+
+
+def withdraw_key(key: str) -> None:
+    """Take them back; "" takes the definitions back."""
+    open_library().rockiln_torch_withdraw(key.encode())
+
+
+def forget_dispatch() -> None:
+    """Let the next GPU call look for librockiln's dispatcher anew."""
+    open_library().rockiln_torch_forget_dispatch()
+
+
+def _raise_failure(message: bytes | None) -> None:
+    if message is not None:
+        raise NativeError(message.decode())

@@ -1,0 +1,36 @@
+"""dequant_mxfp4 and 1 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, ops
+
+__all__ = ["dequant_mxfp4", "quant_mxfp4"]
+
+
+def dequant_mxfp4(q: Tensor, q_scale: Tensor, *, out_dtype: torch.dtype, out: Tensor | None = None) -> Tensor:
+    """y = q * 2^(q_scale - 127) of q in e2m1, two in a byte, the first in the low half, with one E8M0 scale for 32
+    values of a row.
+    In: q u8[..., M, G * 16]; q_scale u8[..., M, G]. Out: y T[..., M, G * 32], contiguous.
+    T (out_dtype) is f32 or f16 or bf16.
+    ValueError: q_scale has no columns.
+    Source: OCP Microscaling Formats (MX) Specification 1.0
+    """
+    if out is None:
+        return ops.rockiln.dequant_mxfp4(q, q_scale, out_dtype=out_dtype)  # type: ignore[no-any-return]
+    ops.rockiln.dequant_mxfp4_out(q, q_scale, out_dtype=out_dtype, y=out)
+    return out
+
+
+def quant_mxfp4(x: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """x in e2m1, two in a byte, the first in the low half, with one E8M0 scale for 32 values of a row; q to nearest
+    even, saturated. A block with NaN or infinity has the scale NaN.
+    In: x T[..., M, N]. Out: q u8[..., M, N * 16 // 32]; q_scale u8[..., M, N // 32], contiguous.
+    T is f32 or f16 or bf16.
+    ValueError: the length of a row is no multiple of 32, an MX block.
+    Source: OCP Microscaling Formats (MX) Specification 1.0
+    """
+    if out is None:
+        return ops.rockiln.quant_mxfp4(x)  # type: ignore[no-any-return]
+    ops.rockiln.quant_mxfp4_out(x, q=out[0], q_scale=out[1])
+    return out
