@@ -1,0 +1,134 @@
+"""rockiln attest: a built image (+ key) → its SBOM, licence table and provenance; signed and attached, with a key."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rockiln.disk import write_whole
+from rockiln.errors import UsageError
+from rockiln.image import Image
+from rockiln.invocation import Invocation
+from rockiln.jsonable import write_value
+from rockiln.plan import PlannedTarget
+from rockiln.verbs.answer import Answer
+from rockiln.verbs.arguments import add_json, add_targets
+
+if TYPE_CHECKING:
+    from rockiln.attest.provenance import Circumstances
+    from rockiln.locked import LockedTarget
+    from rockiln.sign.keys import PrivateKey
+    from rockiln.verification.check_image import CheckedImage
+
+SBOM_FILE, PROVENANCE_FILE, LICENCES_FILE, ATTACHED = "sbom.cdx.json", "provenance.json", "licences.json", "attached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attested:
+    """What was written beside one image."""
+
+    target_id: str
+    digest: str
+    packages: int
+    key_id: str
+    """"" for what is not signed."""
+    files: tuple[Path, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """TARGET..., --key, what provenance says, --json."""
+    add_targets(parser)
+    parser.add_argument("--key", type=Path, metavar="FILE", help="sign with it; its password is in COSIGN_PASSWORD")
+    parser.add_argument("--builder", metavar="URI", default="", help="who builds, for the provenance")
+    parser.add_argument("--invocation-id", metavar="TEXT", default="", help="the run of the CI, for the provenance")
+    parser.add_argument("--started-on", metavar="TIME", default="", help="RFC 3339; no time is said if it is not given")
+    parser.add_argument("--source", metavar="URI", default="", help="where the project comes from, for the provenance")
+    parser.add_argument("--revision", metavar="COMMIT", default="", help="of --source")
+    add_json(parser)
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """One target after the other."""
+    from rockiln.attest.provenance import LOCAL_BUILDER, Circumstances
+    from rockiln.sign.key_files import load_private_key
+
+    key = load_private_key(args.key, invocation.environ) if args.key else None
+    circumstances = Circumstances(
+        builder_id=args.builder or LOCAL_BUILDER, invocation_id=args.invocation_id, started_on=args.started_on,
+        source_uri=args.source, source_revision=args.revision,
+    )  # fmt: skip
+    attested = [
+        attest_target(planned, invocation, key, circumstances) for planned in invocation.select(tuple(args.targets))
+    ]
+    return Answer(text="\n".join(map(_describe, attested)), value=attested)
+
+
+def attest_target(
+    planned: PlannedTarget, invocation: Invocation, key: PrivateKey | None, circumstances: Circumstances
+) -> Attested:
+    """Read the whole image, and write what can be said of it into build/TARGET."""
+    from rockiln.attest.attached import Subject, make_attachments, write_attached
+    from rockiln.attest.provenance import make_provenance
+    from rockiln.sbom.document import make_sbom
+    from rockiln.sbom.installed import Installed
+    from rockiln.verbs.licences import make_target_table
+    from rockiln.verbs.smoke import read_built_image
+
+    folder = invocation.folders.target_path(planned.id)
+    image = read_built_image(planned, invocation)
+    checked = check_built(image, invocation)
+    installed: Installed = checked.installed  # type: ignore[assignment]  # layers were read
+    sbom = make_sbom(installed, image.reference, image.digest)
+    locked = read_locked(planned, checked, invocation)
+    project = {"matrix.toml": invocation.matrix_path, f"images/{planned.recipe.name}/image.toml": planned.recipe.path}
+    provenance = make_provenance(planned, locked, project, circumstances)
+    write_whole(folder / SBOM_FILE, sbom)
+    write_value(provenance, folder / PROVENANCE_FILE)
+    write_value(make_target_table(planned.id, installed, invocation), folder / LICENCES_FILE)
+    files = [folder / name for name in (SBOM_FILE, PROVENANCE_FILE, LICENCES_FILE)]
+    if key:
+        subject = Subject(digest=image.digest, size_bytes=checked.manifest_bytes, reference=image.reference)
+        write_attached(folder / ATTACHED, make_attachments(subject, sbom, provenance, key))
+        files.append(folder / ATTACHED)
+    return Attested(
+        target_id=planned.id, digest=image.digest, packages=len(installed.packages),
+        key_id=key.public.key_id if key else "", files=tuple(files),
+    )  # fmt: skip
+
+
+def check_built(image: Image, invocation: Invocation) -> CheckedImage:
+    """Every byte of the layout. Raises VerificationError."""
+    from rockiln.verification.check_image import check_image
+    from rockiln.verification.sources import LayoutSource
+
+    source = LayoutSource(image.layout_path, image.layout_path.parent / ATTACHED)
+    return check_image(source, invocation.console, with_layers=True)
+
+
+def read_locked(planned: PlannedTarget, checked: CheckedImage, invocation: Invocation) -> LockedTarget:
+    """What the image was made of, as its build left it; the image's label vouches for it. Raises UsageError."""
+    from rockiln.artifact import Artifact
+    from rockiln.image_config import hash_artifacts
+    from rockiln.locked import LockedTarget
+    from rockiln.verbs.show import read_stage
+
+    value = read_stage(planned.id, "lock", invocation)
+    hint = f"rockiln build {planned.id}"
+    try:
+        locked = LockedTarget(
+            target_id=value["target_id"], inputs_sha256=value["inputs_sha256"], requested=tuple(value["requested"]),
+            artifacts=tuple(Artifact(**row) for row in value["artifacts"]),
+        )  # fmt: skip
+    except (KeyError, TypeError) as fault:
+        raise UsageError(f"{planned.id}: lock.json is of another rockiln: {fault!r}", hint=hint) from fault
+    if hash_artifacts(locked) != checked.labels.get("dev.rockiln.lock"):
+        raise UsageError(f"{planned.id}: the image was not made of what lock.json names", hint=hint)
+    return locked
+
+
+def _describe(attested: Attested) -> str:
+    signed = f"signed with key {attested.key_id[:12]}" if attested.key_id else "not signed: no --key"
+    lines = [f"{attested.target_id} {attested.digest}: {attested.packages} packages; {signed}"]
+    return "\n  ".join((*lines, *map(str, attested.files)))

@@ -1,0 +1,68 @@
+"""A word of the command line → ImageSources: a target or glob, a layout, an archive, or an image in a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rockiln.errors import RegistryError, UsageError
+from rockiln.invocation import Invocation
+from rockiln.verbs.attest import ATTACHED
+
+if TYPE_CHECKING:
+    from rockiln.sbom.installed import Installed
+    from rockiln.verification.sources import ImageSource
+
+REGISTRY = "registry:"
+
+
+@contextmanager
+def open_images(word: str, attached: Path | None, invocation: Invocation) -> Iterator[tuple[ImageSource, ...]]:
+    """What `word` names. `attached` is the layout of what is attached; default: `attached` beside the image."""
+    from rockiln.verification.sources import ArchiveSource, LayoutSource
+
+    path = Path(word)
+    if word.startswith(REGISTRY) or ("/" in word and not path.exists() and _has_host(word)):
+        with _open_registry(word.removeprefix(REGISTRY), invocation) as source:
+            yield (source,)
+    elif "/" in word or path.exists():
+        if not path.exists():
+            raise UsageError(f"there is no {word}", hint="a published image is written as HOST/NAME@sha256:…")
+        beside = attached or path.absolute().parent / ATTACHED
+        yield (LayoutSource(path, beside) if path.is_dir() else ArchiveSource(path, beside),)
+    else:
+        from rockiln.verbs.smoke import read_built_image
+
+        layouts = [read_built_image(planned, invocation).layout_path for planned in invocation.select((word,))]
+        yield tuple(LayoutSource(layout, attached or layout.parent / ATTACHED) for layout in layouts)
+
+
+def read_installed(source: ImageSource, invocation: Invocation) -> Installed:
+    """The packages of an image, every byte of which is held against its digest on the way."""
+    from rockiln.verification.check_image import check_image
+
+    installed = check_image(source, invocation.console, with_layers=True).installed
+    if installed is None:
+        raise UsageError(f"{source.name}: layers were not read")
+    return installed
+
+
+def _has_host(word: str) -> bool:
+    host = word.partition("/")[0]
+    return host == "localhost" or (bool({".", ":"} & set(host)) and not host.startswith("."))
+
+
+@contextmanager
+def _open_registry(name: str, invocation: Invocation) -> Iterator[ImageSource]:
+    from rockiln.registry.client import open_repository
+    from rockiln.registry.reference import parse_reference
+    from rockiln.verification.sources import RegistrySource
+
+    reference = parse_reference(name)
+    with open_repository(reference, invocation.environ) as repository:
+        digest = reference.digest or repository.find_digest(reference.version)
+        if not digest:
+            raise RegistryError(f"{reference}: not there", hint="is the name right, and may you read it?")
+        yield RegistrySource(repository, digest, invocation.folders.cache_path / "received")

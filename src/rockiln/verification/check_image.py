@@ -1,0 +1,109 @@
+"""ImageSource → CheckedImage: manifest, config and layers, each byte held against the digest that names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from rockiln.console import Console
+from rockiln.errors import ImageError, VerificationError
+from rockiln.image_config import LAYER_TITLE
+from rockiln.readers import CountedReader, HashedReader, Readable
+from rockiln.sbom.installed import Installed, find_installed
+from rockiln.sbom.layer_texts import LayerTexts, read_layer_texts
+from rockiln.verification.sources import ImageSource, hash_bytes
+
+_CHUNK_BYTES = 1 << 20
+_MAX_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedImage:
+    """An image whose parts are what they are called."""
+
+    digest: str
+    manifest_bytes: int
+    config: Mapping[str, Any]
+    names: tuple[str, ...]
+    layers: int
+    layer_bytes: int
+    installed: Installed | None
+    """None where the layers were not read."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Of the config."""
+        said = self.config.get("config") or {}
+        return {str(key): str(value) for key, value in (said.get("Labels") or {}).items()}
+
+
+def check_image(source: ImageSource, console: Console, *, with_layers: bool) -> CheckedImage:
+    """Read it all. Raises VerificationError, which names the part."""
+    content, digest = source.read_manifest()
+    if hash_bytes(content) != digest:
+        raise VerificationError(f"{source.name}: the manifest is {hash_bytes(content)}, not {digest}")
+    manifest = _parse(content, f"{source.name}: the manifest")
+    try:
+        config_row, rows = manifest["config"], list(manifest["layers"])
+        config = _parse(_read_small(source, config_row, "the config"), f"{source.name}: the config")
+        diff_ids = [str(one) for one in config["rootfs"]["diff_ids"]]
+        sizes = [int(row["size"]) for row in rows]
+    except (KeyError, TypeError, ValueError) as fault:
+        raise VerificationError(f"{source.name}: not an image's manifest and config: {fault!r}") from fault
+    if len(diff_ids) != len(rows):
+        raise VerificationError(f"{source.name}: {len(rows)} layers, and {len(diff_ids)} diff_ids in the config")
+    texts = _check_layers(source, rows, diff_ids, console) if with_layers else None
+    return CheckedImage(
+        digest=digest, manifest_bytes=len(content), config=config, names=source.read_names(), layers=len(rows),
+        layer_bytes=sum(sizes), installed=None if texts is None else find_installed(texts, source.name),
+    )  # fmt: skip
+
+
+def _check_layers(
+    source: ImageSource, rows: Sequence[Mapping[str, Any]], diff_ids: Sequence[str], console: Console
+) -> list[LayerTexts]:
+    total = sum(int(row["size"]) for row in rows)
+    with console.progress(f"verify {source.name}", total, "bytes") as progress:
+        layers = []
+        for number, (row, diff_id) in enumerate(zip(rows, diff_ids, strict=True), 1):
+            title = (row.get("annotations") or {}).get(LAYER_TITLE, "")
+            name = f"{source.name}: layer {number}{f' ({title})' if title else ''}"
+            with source.open_blob(str(row["digest"]), int(row["size"])) as stream:
+                counted = CountedReader(stream, progress.advance)
+                layers.append(_check_layer(counted, str(row["digest"]), diff_id, name))
+    return layers
+
+
+def _check_layer(stream: Readable, digest: str, diff_id: str, name: str) -> LayerTexts:
+    hashed = HashedReader(stream)
+    try:
+        texts = read_layer_texts(hashed, name)
+    except ImageError as fault:
+        raise VerificationError(fault.message, hint=f"it is not {digest}") from fault
+    while hashed.read(_CHUNK_BYTES):
+        pass
+    if hashed.digest != digest:
+        raise VerificationError(f"{name}: the blob is {hashed.digest}, not {digest}")
+    if texts.diff_id != diff_id:
+        raise VerificationError(f"{name}: holds {texts.diff_id}, and the config says {diff_id}")
+    return texts
+
+
+def _read_small(source: ImageSource, row: Mapping[str, Any], what: str) -> bytes:
+    with source.open_blob(str(row["digest"]), int(row["size"])) as stream:
+        content = cast("bytes", stream.read(_MAX_BYTES))
+    if hash_bytes(content) != row["digest"]:
+        raise VerificationError(f"{source.name}: {what} is {hash_bytes(content)}, not {row['digest']}")
+    return content
+
+
+def _parse(content: bytes, name: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as fault:
+        raise VerificationError(f"{name}: damaged JSON: {fault}") from fault
+    if not isinstance(value, dict):
+        raise VerificationError(f"{name}: no JSON object")
+    return value

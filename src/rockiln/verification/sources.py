@@ -1,0 +1,245 @@
+"""An OCI layout, an archive of one, or an image in a registry → ImageSource: its manifest, blobs and attachments."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from rockiln.attest.attached import REF_NAME, Attachment, read_attached
+from rockiln.errors import RegistryError, VerificationError
+from rockiln.image_config import MANIFEST_TYPE, encode
+from rockiln.readers import Readable
+from rockiln.registry.protocol import Descriptor, Repository
+from rockiln.scratch import Scratch
+from rockiln.sign.simple_signing import PAYLOAD_TYPE
+from rockiln.write_image import DEFAULT_REGISTRY, IMAGE_NAME
+
+_INDEX_KEYS = frozenset({"schemaVersion", "mediaType", "manifests", "annotations"})
+_ENTRY_KEYS = frozenset({"mediaType", "digest", "size", "platform", "annotations", "artifactType"})
+_SAID_KEYS = frozenset({REF_NAME, IMAGE_NAME, "org.opencontainers.image.created"})
+_PLATFORM = {"architecture": "amd64", "os": "linux"}
+_MAX_BYTES = 64 << 20
+
+
+class ImageSource(Protocol):
+    """Where an image and what is attached to it lie. Methods raise VerificationError, or RegistryError."""
+
+    @property
+    def name(self) -> str:
+        """As a person wrote it."""
+
+    def read_manifest(self) -> tuple[bytes, str]:
+        """The image's manifest and the digest under which it was named; nothing is compared yet."""
+
+    def open_blob(self, digest: str, size_bytes: int) -> Any:
+        """A context manager of a stream of the blob's bytes."""
+
+    def read_names(self) -> tuple[str, ...]:
+        """Names that the source itself gives the image: the last parts of index annotations."""
+
+    def read_attachments(self) -> tuple[Attachment, ...]:
+        """Everything that is attached to the image."""
+
+
+class LayoutSource:
+    """A folder. What is attached lies in another layout, as `rockiln attest` leaves it."""
+
+    def __init__(self, path: Path, attached_path: Path) -> None:
+        self._path, self._attached_path = path, attached_path
+
+    @property
+    def name(self) -> str:
+        return str(self._path)
+
+    def read_manifest(self) -> tuple[bytes, str]:
+        if _read_file(self._path / "oci-layout") != encode({"imageLayoutVersion": "1.0.0"}):
+            raise VerificationError(f"{self._path / 'oci-layout'}: not what an OCI layout of version 1.0.0 has")
+        entry = read_index(_read_file(self._path / "index.json"), str(self._path / "index.json"))
+        return _require_size(_read_file(self._path / name_blob(entry["digest"])), entry, self.name), entry["digest"]
+
+    def read_names(self) -> tuple[str, ...]:
+        return _read_names(_read_file(self._path / "index.json"), str(self._path / "index.json"))
+
+    @contextmanager
+    def open_blob(self, digest: str, size_bytes: int) -> Iterator[Readable]:
+        path = self._path / name_blob(digest)
+        try:
+            with path.open("rb") as file:
+                found = path.stat().st_size
+                if found != size_bytes:
+                    raise VerificationError(f"{path}: has {found} bytes, not {size_bytes}")
+                yield file
+        except FileNotFoundError:
+            raise VerificationError(f"{path}: is missing", hint="was the layout copied whole?") from None
+
+    def read_attachments(self) -> tuple[Attachment, ...]:
+        return read_attached(self._attached_path)
+
+
+class ArchiveSource:
+    """A tar of a layout: `skopeo copy … oci-archive:FILE`, or `tar -c` of the folder."""
+
+    def __init__(self, path: Path, attached_path: Path) -> None:
+        self._path, self._attached_path = path, attached_path
+
+    @property
+    def name(self) -> str:
+        return str(self._path)
+
+    def read_manifest(self) -> tuple[bytes, str]:
+        entry = read_index(self._read("index.json"), f"{self._path}: index.json")
+        return _require_size(self._read(name_blob(entry["digest"])), entry, self.name), entry["digest"]
+
+    def read_names(self) -> tuple[str, ...]:
+        return _read_names(self._read("index.json"), f"{self._path}: index.json")
+
+    @contextmanager
+    def open_blob(self, digest: str, size_bytes: int) -> Iterator[Readable]:
+        with self._open(name_blob(digest)) as (file, found):
+            if found != size_bytes:
+                raise VerificationError(f"{self._path}: {digest} has {found} bytes, not {size_bytes}")
+            yield file
+
+    def read_attachments(self) -> tuple[Attachment, ...]:
+        return read_attached(self._attached_path)
+
+    def _read(self, name: str) -> bytes:
+        with self._open(name) as (file, _):
+            return file.read(_MAX_BYTES)
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[tuple[Readable, int]]:
+        try:
+            with tarfile.open(self._path) as archive:
+                found = {member.name.removeprefix("./"): member for member in archive}
+                member = found.get(name)
+                file = archive.extractfile(member) if member else None
+                if member is None or file is None:
+                    raise VerificationError(f"{self._path}: lacks {name}", hint="is it an OCI archive?")
+                yield cast("Readable", file), member.size
+        except (tarfile.TarError, EOFError) as fault:
+            raise VerificationError(f"{self._path}: cannot be read as an archive: {fault}") from fault
+
+
+class RegistrySource:
+    """An image in a registry, by digest; layers pass through a scratch folder, one at a time."""
+
+    def __init__(self, repository: Repository, digest: str, scratch_path: Path) -> None:
+        self._repository, self._digest, self._scratch_path = repository, digest, scratch_path
+
+    @property
+    def name(self) -> str:
+        return f"{self._repository.name}@{self._digest}"
+
+    def read_manifest(self) -> tuple[bytes, str]:
+        manifest = self._repository.read_manifest(self._digest)
+        if manifest is None:
+            raise RegistryError(f"{self.name}: not there", hint="was it pushed?")
+        return manifest.content, self._digest
+
+    def read_names(self) -> tuple[str, ...]:
+        return ()
+
+    @contextmanager
+    def open_blob(self, digest: str, size_bytes: int) -> Iterator[Readable]:  # noqa: ARG002  # the digest says it all
+        with Scratch(self._scratch_path) as folder:
+            self._repository.save_blob(digest, folder / "blob")
+            with (folder / "blob").open("rb") as file:
+                yield file
+
+    def read_attachments(self) -> tuple[Attachment, ...]:
+        tags = {f"{self._digest.replace(':', '-')}{suffix}" for suffix in (".sig", ".att")}
+        tagged = (self._repository.find_digest(tag) for tag in sorted(tags))
+        listed = (one.digest for one in self._repository.list_referrers(self._digest) if _is_ours(one))
+        digests = dict.fromkeys(filter(None, (*listed, *tagged)))
+        if not digests:
+            hint = "its publisher signed nothing"
+            raise VerificationError(f"{self.name}: nothing is attached to the image", hint=hint)
+        return tuple(self._read_attachment(digest) for digest in digests)
+
+    def _read_attachment(self, digest: str) -> Attachment:
+        manifest = self._repository.read_manifest(digest)
+        if manifest is None:
+            raise VerificationError(f"{self._repository.name}@{digest}: is listed, and not there")
+        try:
+            document = cast("Mapping[str, Any]", manifest.document)
+            digests = [str(row["digest"]) for row in (document["config"], *document["layers"])]
+        except (ValueError, KeyError, TypeError) as fault:
+            raise VerificationError(f"{self._repository.name}@{digest}: not a manifest: {fault!r}") from fault
+        blobs = {one: self._repository.read_blob(one) for one in digests}
+        return Attachment(manifest=manifest.content, blobs=blobs)
+
+
+def read_index(content: bytes, name: str) -> Mapping[str, Any]:
+    """The one image's entry. Keys that nothing vouches for are refused: each could hide a change."""
+    index = _parse(content, name)
+    try:
+        images = [row for row in index["manifests"] if not row.get("artifactType")]
+        (entry,) = images
+        said = entry.get("annotations", {})
+        keys = {*index.keys() - _INDEX_KEYS, *entry.keys() - _ENTRY_KEYS, *said.keys() - _SAID_KEYS}
+        is_image = (entry["mediaType"], index["schemaVersion"]) == (MANIFEST_TYPE, 2)
+        platform = entry.get("platform", _PLATFORM)
+        name_blob(entry["digest"])
+        has_size = type(entry["size"]) is int
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        raise VerificationError(f"{name}: not the index of one image: {fault!r}") from fault
+    if keys or not is_image or platform != _PLATFORM or not has_size:
+        what = f"unknown keys {sorted(map(str, keys))}" if keys else "media type, version or platform"
+        raise VerificationError(f"{name}: not the index of one image for linux/amd64: {what}")
+    if index.get("mediaType", "application/vnd.oci.image.index.v1+json") != "application/vnd.oci.image.index.v1+json":
+        raise VerificationError(f"{name}: its media type is {index['mediaType']!r}")
+    return cast("Mapping[str, Any]", entry)
+
+
+def _require_size(content: bytes, entry: Mapping[str, Any], name: str) -> bytes:
+    if len(content) != entry["size"]:
+        raise VerificationError(f"{name}: the manifest has {len(content)} bytes, and the index says {entry['size']}")
+    return content
+
+
+def name_blob(digest: str) -> str:
+    """sha256:… → blobs/sha256/…"""
+    algorithm, _, encoded = digest.partition(":")
+    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
+        raise VerificationError(f"{digest!r} is no sha256 digest")
+    return f"blobs/{algorithm}/{encoded}"
+
+
+def hash_bytes(content: bytes) -> str:
+    """sha256:…"""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _is_ours(descriptor: Descriptor) -> bool:
+    kinds = ("application/vnd.dev.cosign.", "application/vnd.dsse.", "application/vnd.cyclonedx", PAYLOAD_TYPE)
+    return descriptor.artifact_type.startswith(kinds)
+
+
+def _read_names(content: bytes, name: str) -> tuple[str, ...]:
+    said = read_index(content, name).get("annotations", {})
+    full = str(said.get(IMAGE_NAME, "")).removeprefix(f"{DEFAULT_REGISTRY}/")
+    tag = str(said.get(REF_NAME, ""))
+    return tuple(filter(None, (full, f":{tag}" if full and tag else "")))
+
+
+def _parse(content: bytes, name: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as fault:
+        raise VerificationError(f"{name}: damaged JSON: {fault}") from fault
+    if not isinstance(value, dict):
+        raise VerificationError(f"{name}: no JSON object")
+    return value
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as fault:
+        raise VerificationError(f"{path}: {fault.strerror}", hint="was the layout copied whole?") from fault

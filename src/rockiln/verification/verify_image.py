@@ -1,0 +1,211 @@
+"""CheckedImage + attachments + key → Verification: each thing that holds; the first that does not is an error."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rockiln.attest.attached import Attachment
+from rockiln.attest.envelope import ENVELOPE_TYPE, open_envelope
+from rockiln.attest.provenance import list_materials
+from rockiln.attest.statement import CYCLONEDX, PROVENANCE, Statement, read_statement
+from rockiln.console import Console
+from rockiln.errors import VerificationError
+from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
+from rockiln.sbom.document import list_components, name_component
+from rockiln.sign.keys import PublicKey
+from rockiln.sign.simple_signing import PAYLOAD_TYPE, SIGNATURE_ANNOTATION, read_payload
+from rockiln.verification.check_image import CheckedImage, check_image
+from rockiln.verification.sources import ImageSource, hash_bytes
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """Something that holds."""
+
+    what: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """An image that is what was signed."""
+
+    subject: str
+    digest: str
+    reference: str
+    """The name that was signed."""
+    key_id: str
+    builder: str
+    target: str
+    archs: tuple[str, ...]
+    passed: tuple[Passed, ...]
+
+
+def verify_image(
+    source: ImageSource, key: PublicKey, console: Console, *, with_layers: bool = True, builder: str = ""
+) -> Verification:
+    """Everything, or VerificationError. `builder` is the builder id that the provenance must name; "" for any."""
+    image = check_image(source, console, with_layers=with_layers)
+    attachments = source.read_attachments()
+    for one in attachments:
+        _require_whole(one, source.name, image.digest)
+    reference = _check_signature(image, attachments, key, source.name)
+    statements = _read_statements(image, attachments, key, source.name)
+    found_builder = _check_provenance(statements, builder, source.name)
+    sbom = _check_sbom(statements, attachments, image, source.name)
+    passed = (
+        Passed(what="signature", how=f"by {key.key_id[:12]}, of {reference}"),
+        Passed(what="provenance", how=f"built by {found_builder}"),
+        Passed(what="SBOM", how=f"{sbom} packages, each with the hash that the provenance names"),
+        Passed(what="manifest and config", how=image.digest),
+        *_describe_layers(image),
+    )
+    return Verification(
+        subject=source.name, digest=image.digest, reference=reference, key_id=key.key_id, builder=found_builder,
+        target=image.labels.get("dev.rockiln.target", ""),
+        archs=tuple(image.labels.get("dev.rockiln.archs", "").split()), passed=passed,
+    )  # fmt: skip
+
+
+def _describe_layers(image: CheckedImage) -> Iterator[Passed]:
+    if image.installed is not None:
+        how = f"{image.layers}, {image.layer_bytes} bytes; their packages are those of the SBOM"
+        yield Passed(what="layers", how=how)
+
+
+def _require_whole(attachment: Attachment, name: str, digest: str) -> None:
+    """Blobs have their sizes; the subject is this image. Digests were compared when they were read."""
+    where = f"{name}: attached {attachment.digest}"
+    try:
+        document = attachment.document
+        rows = (document["config"], *document["layers"])
+        sizes = [(str(row["digest"]), int(row["size"])) for row in rows]
+        subject = str((document.get("subject") or {"digest": digest})["digest"])
+    except (KeyError, TypeError, ValueError) as fault:
+        raise VerificationError(f"{where}: not a manifest: {fault!r}") from fault
+    for one, size_bytes in sizes:
+        if len(attachment.blobs[one]) != size_bytes or hash_bytes(attachment.blobs[one]) != one:
+            raise VerificationError(f"{where}: {one} is another blob than the manifest names")
+    if subject != digest:
+        raise VerificationError(f"{where}: belongs to {subject}")
+
+
+def _check_signature(image: CheckedImage, attachments: Sequence[Attachment], key: PublicKey, name: str) -> str:
+    """The name under which the image was signed with the key."""
+    reasons = []
+    for payload, row in _list_layers(attachments, PAYLOAD_TYPE):
+        try:
+            signature = base64.b64decode(str((row.get("annotations") or {})[SIGNATURE_ANNOTATION]), validate=True)
+            signed = read_payload(payload)
+        except (KeyError, ValueError) as fault:
+            reasons.append(f"a signature is damaged: {fault}")
+            continue
+        if not key.is_signed(signature, payload):
+            reasons.append(f"a signature does not fit the key {key.key_id[:12]}")
+        elif signed.digest != image.digest:
+            reasons.append(f"what was signed is {signed.digest}")
+        elif wrong := [one for one in image.names if not signed.reference.endswith(one)]:
+            reasons.append(f"it is called {wrong[0]} here, and was signed as {signed.reference}")
+        else:
+            return signed.reference
+    why = "; ".join(dict.fromkeys(reasons)) or "it is not signed"
+    raise VerificationError(f"{name}: no valid signature: {why}", hint="is it the right key (--key)?")
+
+
+def _read_statements(
+    image: CheckedImage, attachments: Sequence[Attachment], key: PublicKey, name: str
+) -> dict[str, Mapping[str, Any]]:
+    """Predicate type → predicate of what the key signed. What others say of the image (a smoke report of another
+    node) counts for nothing here, unless one of ours is missing: then it is what is wrong."""
+    found: dict[str, Mapping[str, Any]] = {}
+    faults: list[VerificationError] = []
+    for envelope, row in _list_layers(attachments, ENVELOPE_TYPE):
+        said = str((row.get("annotations") or {}).get("predicateType", "statement"))
+        try:
+            statement = _read_statement(envelope, key, image.digest, f"{name}: the {_short(said)}")
+        except VerificationError as fault:
+            faults.append(fault)
+        else:
+            found[statement.predicate_type] = statement.predicate
+    if faults and not {PROVENANCE, CYCLONEDX} <= found.keys():
+        raise faults[0]
+    return found
+
+
+def _read_statement(envelope: bytes, key: PublicKey, digest: str, where: str) -> Statement:
+    try:
+        statement = read_statement(open_envelope(envelope, key, where))
+    except ValueError as fault:
+        raise VerificationError(f"{where}: {fault}") from fault
+    if statement.digests != (digest,):
+        raise VerificationError(f"{where}: is about {', '.join(statement.digests)}, not about {digest}")
+    return statement
+
+
+def _check_provenance(statements: Mapping[str, Mapping[str, Any]], builder: str, name: str) -> str:
+    predicate = statements.get(PROVENANCE)
+    if predicate is None:
+        raise VerificationError(f"{name}: no provenance is attached", hint="rockiln attest attaches it")
+    try:
+        found = str(predicate["runDetails"]["builder"]["id"])
+        list_materials(predicate)
+    except (KeyError, TypeError, AttributeError) as fault:
+        raise VerificationError(f"{name}: the provenance: not of SLSA's form: {fault!r}") from fault
+    if builder and found != builder:
+        raise VerificationError(f"{name}: the provenance: built by {found}, not by {builder}")
+    return found
+
+
+def _check_sbom(
+    statements: Mapping[str, Mapping[str, Any]], attachments: Sequence[Attachment], image: CheckedImage, name: str
+) -> int:
+    """Signed SBOM = attached SBOM; its hashes are the provenance's; its packages are the image's. → their number."""
+    predicate = statements.get(CYCLONEDX)
+    if predicate is None:
+        raise VerificationError(f"{name}: no SBOM is attached", hint="rockiln attest attaches it")
+    for content, _ in _list_layers(attachments, SBOM_TYPE):
+        if json.loads(content) != predicate:
+            raise VerificationError(f"{name}: the SBOM: the attached document is not the one that was signed")
+    try:
+        components = list_components(predicate)
+        subject = str(predicate["metadata"]["component"]["version"])
+    except (KeyError, TypeError, AttributeError) as fault:
+        raise VerificationError(f"{name}: the SBOM: not of our form: {fault!r}") from fault
+    if subject != image.digest:
+        raise VerificationError(f"{name}: the SBOM: is of {subject}")
+    _compare_materials(components, list_materials(statements[PROVENANCE]), name)
+    if image.installed is not None:
+        _compare_packages(components, {name_component(one) for one in image.installed.packages}, name)
+    return len(components)
+
+
+def _compare_materials(components: Mapping[str, str], materials: Mapping[str, str], name: str) -> None:
+    """bom-refs begin with the owner, under which the provenance has the file."""
+    wrong = [one for one, sha256 in components.items() if materials.get(one.partition(" ")[0]) != sha256]
+    if wrong:
+        raise VerificationError(f"{name}: the SBOM: not the hash that the provenance has: {', '.join(wrong[:_SHOWN])}")
+
+
+def _compare_packages(components: Mapping[str, str], installed: set[str], name: str) -> None:
+    only_there, only_here = sorted(components.keys() - installed), sorted(installed - components.keys())
+    if only_there or only_here:
+        what = [f"lists {', '.join(only_there[:_SHOWN])}, which the image lacks"] if only_there else []
+        what += [f"lacks {', '.join(only_here[:_SHOWN])}, which the image holds"] if only_here else []
+        raise VerificationError(f"{name}: the SBOM: {'; '.join(what)}")
+
+
+def _list_layers(attachments: Sequence[Attachment], media_type: str) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
+    for attachment in attachments:
+        for row in attachment.document["layers"]:
+            if row.get("mediaType") == media_type:
+                yield attachment.blobs[str(row["digest"])], row
+
+
+def _short(predicate_type: str) -> str:
+    return {PROVENANCE: "provenance", CYCLONEDX: "SBOM"}.get(predicate_type, predicate_type)
