@@ -15,6 +15,7 @@ from rockiln.jsonable import write_value
 from rockiln.plan import PlannedTarget
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets
+from rockiln.verbs.image_words import ATTACHED
 
 if TYPE_CHECKING:
     from rockiln.attest.provenance import Circumstances
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rockiln.sign.keys import PrivateKey
     from rockiln.verification.check_image import CheckedImage
 
-SBOM_FILE, PROVENANCE_FILE, LICENCES_FILE, ATTACHED = "sbom.cdx.json", "provenance.json", "licences.json", "attached"
+SBOM_FILE, PROVENANCE_FILE, LICENCES_FILE = "sbom.cdx.json", "provenance.json", "licences.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

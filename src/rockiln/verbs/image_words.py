@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from rockiln.errors import RegistryError, UsageError
 from rockiln.invocation import Invocation
-from rockiln.verbs.attest import ATTACHED
 
 if TYPE_CHECKING:
     from rockiln.sbom.installed import Installed
     from rockiln.verification.sources import ImageSource
 
 REGISTRY = "registry:"
+ATTACHED = "attached"
+"""The folder beside an image's layout that holds what is attached to it."""
 
 
 @contextmanager
