@@ -63,11 +63,17 @@ def _lacks_chromium() -> str:
     return "" if shutil.which("chromium") else "no Chromium is here: apt-get install chromium"
 
 
+@cache
+def _lacks_registry() -> str:
+    return "" if shutil.which("docker-registry") else "Docker's registry is not here: apt-get install docker-registry"
+
+
 NEEDS: dict[str, Callable[[], str]] = {
     "docker": _lacks_docker,
     "userns": _lacks_userns,
     "network": _lacks_network,
     "chromium": _lacks_chromium,
+    "registry": _lacks_registry,
 }
 
 
