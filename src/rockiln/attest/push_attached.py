@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from rockiln.attest.attached import Attachment
+from rockiln.attest.attached import Attachment, read_attached
+from rockiln.console import Console
 from rockiln.errors import RegistryError
 from rockiln.image_config import MANIFEST_TYPE, encode
 from rockiln.registry.protocol import Manifest, Repository, source_of_bytes
+
+
+def push_if_attested(repository: Repository, folder: Path, digest: str, console: Console) -> tuple[str, ...]:
+    """What `rockiln attest` left in `folder` for the image `digest`; nothing where that is of another image."""
+    if not (folder / "index.json").is_file():
+        return ()
+    attachments = read_attached(folder)
+    if any((one.document.get("subject") or {}).get("digest") != digest for one in attachments):
+        console.warn(f"{folder} is about another image, and stays here: rockiln attest --key FILE TARGET")
+        return ()
+    return push_attachments(repository, attachments)
 
 
 def push_attachments(repository: Repository, attachments: Sequence[Attachment]) -> tuple[str, ...]:
@@ -20,7 +33,8 @@ def push_attachments(repository: Repository, attachments: Sequence[Attachment]) 
         for digest, content in one.blobs.items():
             if not repository.has_blob(digest):
                 repository.push_blob(source_of_bytes(content))
-        repository.push_manifest(Manifest(content=one.manifest, media_type=MANIFEST_TYPE))
+        if not repository.find_digest(one.digest):
+            repository.push_manifest(Manifest(content=one.manifest, media_type=MANIFEST_TYPE))
         if one.tag:
             _move_tag(repository, one)
     return tuple(one.digest for one in attachments)

@@ -57,6 +57,7 @@ def _has_host(word: str) -> bool:
 
 @contextmanager
 def _open_registry(name: str, invocation: Invocation) -> Iterator[ImageSource]:
+    from rockiln.publish.pulled import read_platform_manifest
     from rockiln.registry.client import open_repository
     from rockiln.registry.reference import parse_reference
     from rockiln.verification.sources import RegistrySource
@@ -66,4 +67,5 @@ def _open_registry(name: str, invocation: Invocation) -> Iterator[ImageSource]:
         digest = reference.digest or repository.find_digest(reference.version)
         if not digest:
             raise RegistryError(f"{reference}: not there", hint="is the name right, and may you read it?")
-        yield RegistrySource(repository, digest, invocation.folders.cache_path / "received")
+        image = read_platform_manifest(repository, digest).digest
+        yield RegistrySource(repository, image, invocation.folders.cache_path / "received")
