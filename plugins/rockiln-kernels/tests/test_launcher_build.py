@@ -26,8 +26,9 @@ ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-om
 THREAD = ("-fsanitize=thread",)
 
 
+@pytest.mark.parametrize("program", ["stress", "dispatch_stress"])
 @pytest.mark.parametrize("flags", [ADDRESS, THREAD], ids=["address+undefined", "thread"])
-def test_many_threads_are_clean_under_sanitizers(flags: tuple[str, ...], tmp_path: Path) -> None:
+def test_many_threads_are_clean_under_sanitizers(flags: tuple[str, ...], program: str, tmp_path: Path) -> None:
     arch = ARCHS["gfx942"]
     variants = [item for item in make_family_variants("rms_norm", arch) if item.key == "rms_norm/bf16/row1024"]
     pack = build_pack(arch, variants, find_toolchain(), CompileCache(folder=find_cache_folder()), jobs=1)
@@ -35,8 +36,8 @@ def test_many_threads_are_clean_under_sanitizers(flags: tuple[str, ...], tmp_pat
     [(key, entry)] = pack.manifest.kernels.items()
     kinds = "".join(str(KINDS[arg.kind]) for arg in entry.args if arg.kind != "null")
     fake = compile_cpp("libfake.so", (FAKE,), (*flags, "-shared"))
-    program = compile_cpp("stress", (FAKE.with_name("stress.cc"), *SOURCES), flags)
-    command = [str(program), str(fake), str(tmp_path / "pack"), key, kinds]
+    built = compile_cpp(program, (FAKE.with_name(f"{program}.cc"), *SOURCES), flags)
+    command = [str(built), str(fake), str(tmp_path / "pack"), key, kinds]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -66,7 +66,9 @@ class ValueStruct(ctypes.Structure):
     _fields_ = (("kind", c_uint32), ("reserved", c_uint32), ("as_", NumberUnion))
 
 
-class _Call(ctypes.Structure):
+class CallStruct(ctypes.Structure):
+    """rockiln_call."""
+
     _fields_ = (
         ("struct_bytes", c_uint32),
         ("device", c_int32),
@@ -124,7 +126,7 @@ def open_library(path: Path) -> ctypes.CDLL:
     library.rockiln_open_pack.argtypes = [c_void_p, c_char_p, POINTER(c_void_p)]
     library.rockiln_find_kernel.argtypes = [c_void_p, c_char_p, POINTER(c_void_p)]
     library.rockiln_preload.argtypes = [c_void_p, c_int32]
-    library.rockiln_launch.argtypes = [POINTER(_Call)]
+    library.rockiln_launch.argtypes = [POINTER(CallStruct)]
     for name in ("rockiln_pack_arch", "rockiln_pack_sha256", "rockiln_close_pack", "rockiln_close_runtime"):
         getattr(library, name).argtypes = [c_void_p]
     return library
@@ -211,8 +213,8 @@ class LoadedKernel:
     ) -> None:
         """Check and launch. `values`: kind and value of each argument of the manifest that is not `null`."""
         array = (ValueStruct * len(values))(*(make_value(kind, value) for kind, value in values))
-        call = _Call(
-            struct_bytes=ctypes.sizeof(_Call),
+        call = CallStruct(
+            struct_bytes=ctypes.sizeof(CallStruct),
             device=device,
             kernel=self.handle,
             stream=stream or None,

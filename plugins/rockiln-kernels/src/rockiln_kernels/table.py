@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from importlib import import_module, resources
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from rockiln_kernels.archs import Arch
+from rockiln_kernels import specs
 from rockiln_kernels.spec import OpSpec
-from rockiln_kernels.variant import Variant
+
+if TYPE_CHECKING:
+    from rockiln_kernels.archs import Arch
+    from rockiln_kernels.variant import Variant
 
 
 def read_families() -> tuple[str, ...]:
     """Names of the modules in specs/, sorted: one a base op."""
-    folder = resources.files("rockiln_kernels.specs")
-    names = (path.name for path in folder.iterdir())
+    names = (name for folder in specs.__path__ for name in os.listdir(folder))  # noqa: PTH208  # pathlib is imported for nothing else
     return tuple(sorted(name.removesuffix(".py") for name in names if name.endswith(".py") and name[0] != "_"))
 
 
 @lru_cache(maxsize=1)
 def read_table() -> Mapping[str, OpSpec]:
     """Op name → spec, sorted by name. Raises ValueError if two modules define one op."""
-    specs: list[OpSpec] = [spec for family in read_families() for spec in _read_specs(family)]
-    table = {spec.name: spec for spec in sorted(specs, key=lambda spec: spec.name)}
-    if len(table) != len(specs):
+    found: list[OpSpec] = [spec for family in read_families() for spec in _read_specs(family)]
+    table = {spec.name: spec for spec in sorted(found, key=lambda spec: spec.name)}
+    if len(table) != len(found):
         raise ValueError("two specs have one name")
     return table
 
@@ -52,5 +56,5 @@ def make_arch_variants(arch: Arch) -> tuple[Variant, ...]:
 
 
 def _read_specs(family: str) -> tuple[OpSpec, ...]:
-    specs: tuple[OpSpec, ...] = import_module(f"rockiln_kernels.specs.{family}").SPECS
-    return specs
+    found: tuple[OpSpec, ...] = import_module(f"rockiln_kernels.specs.{family}").SPECS
+    return found

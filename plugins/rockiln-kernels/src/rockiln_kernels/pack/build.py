@@ -18,6 +18,7 @@ from rockiln_kernels.pack.describe import describe_kernel, describe_variant
 from rockiln_kernels.pack.index import INDEX_NAME, dump_index
 from rockiln_kernels.pack.lint import lint_kernel
 from rockiln_kernels.pack.manifest import FILE_NAME, SCHEMA, AbsentEntry, Manifest, VariantEntry, dump_manifest
+from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 from rockiln_kernels.pack.toolchain import Toolchain
 from rockiln_kernels.variant import Kernel, Variant
 
@@ -75,7 +76,7 @@ def build_pack(
 
 
 def write_pack(pack: Pack, folder: Path) -> None:
-    """Write manifest.json, index.bin and the code objects; `folder` is replaced as a whole, or left as it was."""
+    """Write manifest.json, what is made of it, and the code objects; `folder` is replaced as a whole, or left alone."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
         new = Path(temporary) / "new"
@@ -83,6 +84,7 @@ def write_pack(pack: Pack, folder: Path) -> None:
         for name, code in pack.code.items():
             (new / name).write_bytes(code)
         (new / FILE_NAME).write_text(dump_manifest(pack.manifest), encoding="utf-8")
+        (new / PARTS_NAME).write_text(dump_parts(pack.manifest), encoding="utf-8")
         (new / INDEX_NAME).write_bytes(dump_index(pack.manifest))
         if folder.exists():
             folder.replace(Path(temporary) / "old")
@@ -103,9 +105,10 @@ def find_damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
             damage.append(f"{entry.file} is missing")
         elif hashlib.sha256(path.read_bytes()).hexdigest() != entry.sha256:
             damage.append(f"{entry.file} has other bytes than its sha256 says")
-    index = folder / INDEX_NAME
-    if not index.is_file() or index.read_bytes() != dump_index(manifest):
-        damage.append(f"{INDEX_NAME} is missing or of another manifest")
+    for name, content in ((INDEX_NAME, dump_index(manifest)), (PARTS_NAME, dump_parts(manifest).encode())):
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != content:
+            damage.append(f"{name} is missing or of another manifest")
     return tuple(damage)
 
 

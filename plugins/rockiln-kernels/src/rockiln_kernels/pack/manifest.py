@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +121,13 @@ class Manifest:
     kernels: Mapping[str, KernelEntry]
     variants: tuple[VariantEntry, ...]
     absent: tuple[AbsentEntry, ...]
+
+    def find_part(self, op: str) -> Manifest:
+        """With the variants and absences of `op` only, in their order."""
+        variants = tuple(item for item in self.variants if item.op == op)
+        return replace(
+            self, variants=variants, absent=tuple(item for item in self.absent if item.key.startswith(f"{op}/"))
+        )
 
 
 def dump_manifest(manifest: Manifest) -> str:

@@ -90,7 +90,7 @@ def _bind_pack(
         return _refuse("pack", f"no pack for {host.arch} is installed: pip install rockiln-kernels-{host.arch}")
     if host.pack.manifest.arch != host.arch:
         return _refuse("pack", f"the pack is for {host.pack.manifest.arch}, the device is {host.arch}")
-    return _bind_accepted(call, accepted, host, host.pack.manifest, proven_only=proven_only)
+    return _bind_accepted(call, accepted, host, host.pack.manifest.find_part(call.op), proven_only=proven_only)
 
 
 def _bind_accepted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
+from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts
 from rockiln_kernels.selection.records import SHIPPED, HardwareRecord, find_record, find_user_folder, read_records
 
 
@@ -18,7 +18,7 @@ class InstalledPack:
     """A pack on disk; `sha256` is that of manifest.json, which holds the hash of every code object."""
 
     folder: Path
-    manifest: Manifest
+    manifest: Manifest | ManifestParts
     sha256: str
 
 
@@ -63,6 +63,11 @@ def find_pack(arch: str) -> Path | None:
 
 @lru_cache(maxsize=8)
 def open_pack(folder: Path) -> InstalledPack:
-    """Read a pack's manifest, once in this process."""
+    """A pack's manifest, read once in this process: op by op where it has parts.jsonl, else as a whole."""
+    if (folder / PARTS_NAME).is_file():
+        parts = ManifestParts(folder)
+        return InstalledPack(folder=folder, manifest=parts, sha256=parts.sha256)
+    import hashlib  # not where a first call waits for it
+
     digest = hashlib.sha256((folder / FILE_NAME).read_bytes()).hexdigest()
     return InstalledPack(folder=folder, manifest=read_manifest(folder), sha256=digest)

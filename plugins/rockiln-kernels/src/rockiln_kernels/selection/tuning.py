@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +17,9 @@ Entry = tuple[Mapping[str, int], str]
 @lru_cache(maxsize=4)
 def read_tuning(path: Path = TABLE) -> Mapping[Key, tuple[Entry, ...]]:
     """(op, arch, cell) → dims and variant, in the file's order. Raises ValueError for another version."""
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    import tomllib  # most ops have no row, and need no parser
+
+    tables = tomllib.loads(_read_text(path))
     if tables.get("version") != VERSION:
         raise ValueError(f"{path}: version {tables.get('version')}, not {VERSION}")
     result: dict[Key, list[Entry]] = {}
@@ -28,8 +29,15 @@ def read_tuning(path: Path = TABLE) -> Mapping[Key, tuple[Entry, ...]]:
     return {key: tuple(entries) for key, entries in result.items()}
 
 
+@lru_cache(maxsize=4)
+def _read_text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def find_preferred(op: str, arch: str, cell: str, names: Mapping[str, Value], path: Path = TABLE) -> str:
     """The variant's name; empty where the table has no row with exactly these dims."""
+    if f'op = "{op}"' not in _read_text(path):
+        return ""
     for dims, variant in read_tuning(path).get((op, arch, cell), ()):
         if all(names.get(name) == size for name, size in dims.items()):
             return variant

@@ -1,0 +1,95 @@
+"""parts.jsonl: the manifest, op by op; what a first call costs with it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from random_calls.planned import plan_manifest
+from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, dump_manifest
+from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts, dump_parts
+from rockiln_kernels.selection.host import open_pack
+from rockiln_kernels.table import read_table
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    return plan_manifest("gfx942")
+
+
+@pytest.fixture(scope="module")
+def folder(manifest: Manifest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parts")
+    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
+    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
+    return folder
+
+
+def test_every_part_is_the_manifests(manifest: Manifest, folder: Path) -> None:
+    parts = ManifestParts(folder)
+    for op in read_table():
+        part, whole = parts.find_part(op), manifest.find_part(op)
+        assert part.variants == whole.variants
+        assert part.absent == whole.absent
+        used = {launch.kernel for variant in part.variants for launch in variant.launches}
+        assert part.kernels == {key: manifest.kernels[key] for key in used}
+    assert sum(len(parts.find_part(op).variants) for op in read_table()) == len(manifest.variants)
+
+
+def test_the_head_names_arch_and_hash_of_the_manifest(manifest: Manifest, folder: Path) -> None:
+    pack = open_pack(folder)
+    assert pack.manifest.arch == manifest.arch
+    assert pack.sha256 == hashlib.sha256((folder / FILE_NAME).read_bytes()).hexdigest()
+
+
+def test_an_op_that_the_pack_does_not_know_has_an_empty_part(folder: Path) -> None:
+    part = ManifestParts(folder).find_part("nothing")
+    assert (part.variants, part.absent, dict(part.kernels)) == ((), (), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"parts\.jsonl: line 1 is missing or damaged"),
+        ("[]\n", "line 1 is no object"),
+        ("{}\n", "line 1 lacks 'arch'"),
+    ],
+)
+def test_damaged_parts_are_named(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / PARTS_NAME).write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        ManifestParts(tmp_path)
+
+
+def test_a_cut_file_is_damaged_where_it_is_read(manifest: Manifest, tmp_path: Path) -> None:
+    text = dump_parts(manifest)
+    (tmp_path / PARTS_NAME).write_text(text[: len(text) // 2], encoding="utf-8")
+    parts = ManifestParts(tmp_path)
+    assert parts.find_part(min(read_table())).arch == "gfx942"
+    with pytest.raises(ValueError, match="is missing or damaged"):
+        parts.find_part(max(read_table()))
+
+
+PROBE = """
+import sys, time
+import ctypes, dataclasses, ast, json, re, hashlib  # what any framework has imported
+from pathlib import Path
+start = time.process_time()
+from rockiln_kernels.selection import explain, read_host
+from rockiln_kernels.selection.call_text import parse_call
+host = read_host("gfx942", {"ROCKILN_EMULATED_OK": "1"}, Path(sys.argv[1]))
+explain(parse_call("rms_norm", ["x=bf16[4,4096]", "weight=bf16[4096]"], [], []), host)
+print((time.process_time() - start) * 1e3)
+"""
+
+
+def test_a_first_call_takes_less_than_50_ms_with_a_whole_pack(folder: Path, tmp_path: Path) -> None:
+    """CPU time, the best of five: byte code is there, as in an image."""
+    command = [sys.executable, "-X", f"pycache_prefix={tmp_path}", "-c", PROBE, str(folder)]
+    environ = {"PATH": "/usr/bin:/bin"}
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True, env=environ) for _ in range(6)]
+    assert min(float(done.stdout) for done in runs) < 50.0
