@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 16 << 20
 """Of a manifest or small blob; the specification asks registries for 4 MiB."""
+SETTLE_S = 0.5
+"""How long, more or less, until another writer of the same list is done."""
 DOCKER_TYPES = (
     "application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.list.v2+json",
 )  # fmt: skip
@@ -151,8 +153,12 @@ class RegistryClient:
                 raise RegistryError(message, hint=_PROXY_HINT)
         subject = manifest.document.get("subject")
         if isinstance(subject, dict) and response.headers.get("oci-subject") != subject.get("digest"):
-            fall_back(self, manifest, str(subject.get("digest")))
+            fall_back(self, manifest, str(subject.get("digest")), self._settle)
         return manifest.digest
+
+    def _settle(self) -> None:
+        patience = self._session.patience
+        patience.sleep(SETTLE_S * (0.5 + patience.jitter()))
 
     def list_tags(self) -> tuple[str, ...]:
         tags: list[str] = []

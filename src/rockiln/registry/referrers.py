@@ -6,12 +6,12 @@ https://github.com/opencontainers/distribution-spec/blob/main/spec.md#referrers-
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rockiln.errors import RegistryError
 from rockiln.registry.protocol import INDEX_TYPE, Descriptor, Manifest, Repository
 
-ROUNDS = 5
+ROUNDS = 10
 """How often an entry is put in again that somebody else's push at the same moment has lost."""
 
 
@@ -20,27 +20,32 @@ def name_fallback(digest: str) -> str:
     return digest.replace(":", "-")
 
 
-def fall_back(repository: Repository, manifest: Manifest, subject: str) -> None:
-    """Add the manifest to the list under the subject's tag. Two who do so at once do not lose each other's entry."""
+def fall_back(repository: Repository, manifest: Manifest, subject: str, settle: Callable[[], None]) -> None:
+    """Add the manifest to the list under the subject's tag.
+
+    Registries have no compare-and-swap, so two who do this at once may lose one entry. Hence each looks again after
+    `settle`, a wait of random length, and puts its own back in.
+    """
     entry = _describe(manifest)
     for _ in range(ROUNDS):
         entries = list_fallback(repository, subject)
         if any(item.digest == entry.digest for item in entries):
             return
-        whole = sorted((*entries, entry), key=lambda item: item.digest)
-        document = {
-            "schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": [item.to_document() for item in whole],
-        }  # fmt: skip
-        index = Manifest(content=json.dumps(document, sort_keys=True).encode(), media_type=INDEX_TYPE)
-        try:
-            repository.push_manifest(index, name_fallback(subject))
-        except RegistryError:
-            if repository.find_digest(name_fallback(subject)) == index.digest:
-                raise
-    entries = list_fallback(repository, subject)
-    if not any(item.digest == entry.digest for item in entries):
-        message = f"{repository.name}: the list of referrers of {subject} loses {entry.digest}"
-        raise RegistryError(message, hint="does somebody else attach things at this moment? Run it again")
+        _put_list(repository, subject, (*entries, entry))
+        settle()
+    message = f"{repository.name}: the list of referrers of {subject} loses {entry.digest}"
+    raise RegistryError(message, hint="does somebody else attach things at this moment? Run it again")
+
+
+def _put_list(repository: Repository, subject: str, entries: Sequence[Descriptor]) -> None:
+    whole = [item.to_document() for item in sorted(entries, key=lambda item: item.digest)]
+    document = {"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": whole}
+    index = Manifest(content=json.dumps(document, sort_keys=True).encode(), media_type=INDEX_TYPE)
+    try:
+        repository.push_manifest(index, name_fallback(subject))
+    except RegistryError:
+        if repository.find_digest(name_fallback(subject)) in {"", index.digest}:
+            raise  # it was not that somebody else has put another list there meanwhile
 
 
 def list_fallback(repository: Repository, digest: str) -> tuple[Descriptor, ...]:
