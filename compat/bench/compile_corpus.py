@@ -27,7 +27,8 @@ CLASSES = (
     ("PTX", r"invalid instruction"),
     ("tensor core fragments (mma.h)", r"'mma\.h' file not found"),
     ("libcu++ and cooperative groups' asynchronous copies", r"'cuda/|memcpy_async"),
-    ("headers of other NVIDIA libraries", r"'(?:cudaEGL|cudla|nv\w+|npp\w*|cuda_egl\w*)\.h\w*' file not found"),
+    ("headers of other NVIDIA libraries",
+     r"'(?:(?:cudaEGL|cudla|nv\w+|npp\w*|cuda_egl\w*|cudnn\w*)\.h\w*|cut(?:e|lass)/.*)' file not found"),
     ("headers that are not CUDA's", r"file not found"),
     ("CUresult and cudaError_t are one type", r"redefinition of '_cudaGetErrorEnum'"),
     ("a name or signature that HIP lacks", r"undeclared|unknown type|no matching|no member|cannot be referenced"),
@@ -40,7 +41,10 @@ def compile_corpus(files: list[Path], arch: str, toolchain: Toolchain, args: arg
     def compile_one(path: Path) -> Outcome:
         folder = path.parent
         places = (folder, folder / "../inc", folder / "inc", *args.include)
-        options = Options(include_paths=places, extra=("-std=c++17",), guards=args.guards)
+        before = tuple(word for header in args.before for word in ("-include", header))
+        options = Options(
+            include_paths=places, defines=tuple(args.define), extra=("-std=c++17", *before), guards=args.guards
+        )
         return check_files([path], [arch], toolchain, options)[0]
 
     with ThreadPoolExecutor(max_workers=args.jobs) as pool:
@@ -70,6 +74,8 @@ def main() -> None:
     parser.add_argument("--arch", default="gfx942")
     parser.add_argument("--rocm-path", type=Path)
     parser.add_argument("-I", "--include", action="append", default=[], type=Path)
+    parser.add_argument("-D", "--define", action="append", default=[], help="a macro; USE_ROCM for extensions of torch")
+    parser.add_argument("--before", action="append", default=[], help="a header that goes before each file")
     parser.add_argument("--guards", action="store_true", help="widen guards that ask for NVIDIA's compiler")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="a regular expression over paths")
@@ -86,6 +92,7 @@ def main() -> None:
     summary = {
         "corpus sha256": hashlib.sha256(listed.encode()).hexdigest(), "arch": args.arch, "files": len(files),
         "compile and assemble": sum(item.is_ok for item in found.values()), "HIP": toolchain.hip_version,
+        "seconds": round(time.monotonic() - started_s),
         "first errors": dict(Counter(classify(item) for item in found.values() if not item.is_ok).most_common()),
     }  # fmt: skip
     sys.stderr.write(f"{time.monotonic() - started_s:.0f} s\n")

@@ -212,6 +212,31 @@ def make_async_pipeline() -> Case:
     return Case(inputs=(F32,), outputs=outputs, expected=want, block=128, only_shim=True, syncs_by_atomics=True)
 
 
+def make_cache_hints() -> Case:
+    """Five loads of x, a vector, a pack, and x as an int."""
+    x, v = F32[:64], F32.reshape(64, 4)
+    w, packs = v + np.array([1, 0, 0, 0], np.float32), v.copy()
+    packs[:, 3] = 7
+    outputs = (ZERO_F[:64], np.zeros((64, 4), np.float32), np.zeros((64, 4), np.float32), ZERO_I[:64])
+    return Case(inputs=(x, v), outputs=outputs, expected=(5 * x, w, packs, x.astype(np.int32)))
+
+
+def make_half_atomics() -> Case:
+    """Sums of small integers are exact in both 16-bit floats."""
+    x = F32[:64]
+    positive = int((x > 0).sum())
+    halves = np.array([x[::2].sum(), x[1::2].sum()], np.float16)
+    brain, brains = (_brain(values) for values in ((0, positive), (64, positive)))
+    outputs = (np.zeros(2, np.float16), np.zeros(2, np.float16), np.zeros(2, np.uint16), np.zeros(2, np.uint16))
+    want = (halves, np.array([x.sum(), 64], np.float16), brain, brains)
+    return Case(inputs=(x,), outputs=outputs, expected=want, only_shim=True)
+
+
+def _brain(values: tuple[int, ...]) -> Array:
+    """Numbers that bfloat16 holds exactly, as its bits."""
+    return (np.array(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
 def make_cub_block() -> Case:
     """Two blocks of 128."""
     return Case(inputs=(I32,), outputs=(ZERO_I[:2],), expected=(I32.reshape(2, 128).sum(1),), grid=2, block=128)

@@ -15,7 +15,9 @@ _BY_HEADER = {
     "hipcompat/async_copy.h": "cuda::aligned_size_t cuda::memcpy_async",
     "hipcompat/barrier.h": "cuda/barrier cuda::barrier cuda::thread_scope cuda::thread_scope_block "
     "cuda::thread_scope_device cuda::thread_scope_system cuda::thread_scope_thread",
+    "hipcompat/bf16.h": "__float2bfloat162_rn __float2bfloat16_rn __floats2bfloat162_rn make_bfloat162",
     "hipcompat/blas.h": "CUBLAS_STATUS_LICENSE_ERROR",
+    "hipcompat/cache_hints.h": "__ldcv __ldlu __stcg __stcs __stwb __stwt __trap",
     "hipcompat/fft.h": (
         "CUFFT_MISSING_DEPENDENCY CUFFT_NVJITLINK_FAILURE CUFFT_NVRTC_FAILURE CUFFT_NVSHMEM_FAILURE "
         "cufftCallbackLoadC cufftCallbackLoadD cufftCallbackLoadR cufftCallbackLoadZ cufftCallbackStoreC "
@@ -46,3 +48,6 @@ _BY_HEADER = {
 
 PROVIDED: Mapping[str, str] = {name: header for header, names in _BY_HEADER.items() for name in names.split()}
 """A name of CUDA, or a header as it is included → the header of hipcompat that holds it."""
+
+STANDALONE = frozenset({"hipcompat/bf16.h", "hipcompat/cache_hints.h"})
+"""Headers that stand over HIP's own alone, so that renamed source may include them."""

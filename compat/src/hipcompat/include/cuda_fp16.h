@@ -3,3 +3,4 @@
 
 #include <hipcompat/runtime.h>
 #include <hip/hip_fp16.h>
+#include <hipcompat/fp16.h>

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from hipcompat.facts import provided
 from hipcompat.scan.detect.unit import Unit, make_unit
 from hipcompat.scan.lexer import lex
 from hipcompat.scan.text import is_binary, read_text
@@ -45,9 +46,12 @@ def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sou
     if strings:
         edits += _find_string_edits(unit)
     became = apply_edits(text.raw, _place(edits, unit))
+    top = _list_missing_headers(unit, became)
     if path.suffix in SOURCES and _lacks_runtime(became):
-        became = _RUNTIME + became
-        edits.append(Edit(start=0, end=0, text=_RUNTIME))
+        top = _RUNTIME + top
+    if top:
+        became = top + became
+        edits.append(Edit(start=0, end=0, text=top))
     return Renamed(content=mark + became.encode("latin-1"), count=len(edits))
 
 
@@ -61,6 +65,14 @@ def _place(edits: Iterable[Edit], unit: Unit) -> Iterator[Edit]:
 def _lacks_runtime(raw: str) -> bool:
     code = lex(raw).code
     return bool(_NEEDS_RUNTIME.search(code)) and not _HAS_RUNTIME.search(code)
+
+
+def _list_missing_headers(unit: Unit, became: str) -> str:
+    """Lines that include what only hipcompat's headers have: names that HIP lacks and that are used here."""
+    used = {provided.PROVIDED.get(match.group(), "") for match in _IDENTIFIER.finditer(unit.text)}
+    return "".join(
+        f"#include <{header}>\n" for header in sorted(used & provided.STANDALONE) if f"<{header}>" not in became
+    )
 
 
 def _find_string_edits(unit: Unit) -> Iterator[Edit]:

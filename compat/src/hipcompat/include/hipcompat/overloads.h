@@ -32,6 +32,11 @@ inline hipError_t hipFuncSetCacheConfig(Function *function, hipFuncCache_t confi
 }
 
 template <typename Function>
+inline hipError_t hipFuncSetAttribute(Function *function, hipFuncAttribute attribute, int value) {
+    return hipFuncSetAttribute(reinterpret_cast<const void *>(function), attribute, value);
+}
+
+template <typename Function>
 inline hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, Function *function) {
     return hipFuncGetAttributes(attributes, reinterpret_cast<const void *>(function));
 }

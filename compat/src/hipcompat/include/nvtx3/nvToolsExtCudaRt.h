@@ -1,0 +1,3 @@
+#pragma once
+#include <hipcompat/nvtx.h>
+#include <hipcompat/nvtx_runtime.h>
