@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
-from rockiln_kernels.launcher import Status, ValueStruct
+from rockiln_kernels.launcher import LaunchError, Status, ValueStruct
 
 ABI_VERSION = 1
 DTYPE_CODES = {
@@ -170,6 +170,13 @@ def make_error(status: int, message: str) -> Exception | None:
         Status.NOT_SELECTED: RuntimeError,
     }
     return kinds[status](message) if status in kinds else None
+
+
+def check(library: ctypes.CDLL, status: int) -> None:
+    """Raise what a status asks for, with the library's message, unless it is 0."""
+    if status:
+        message = library.rockiln_last_error().decode(errors="replace")
+        raise make_error(status, message) or LaunchError(Status(status), message)
 
 
 def declare_functions(library: ctypes.CDLL) -> None:

@@ -17,10 +17,10 @@ from rockiln_kernels.dispatch.abi import (
     CallStruct,
     FactsStruct,
     RunStruct,
-    make_error,
+    check,
 )
 from rockiln_kernels.expressions import Value
-from rockiln_kernels.launcher import LaunchError, Status, ValueStruct, make_value
+from rockiln_kernels.launcher import ValueStruct, make_value
 from rockiln_kernels.outputs import OutputValue
 
 
@@ -114,13 +114,6 @@ def find_plan(
     handle = c_void_p()
     check(library, library.rockiln_find_plan(byref(call), byref(handle)))
     return HeldPlan(library, handle)
-
-
-def check(library: ctypes.CDLL, status: int) -> None:
-    """Raise what a status asks for, with the library's message, unless it is 0."""
-    if status:
-        message = library.rockiln_last_error().decode(errors="replace")
-        raise make_error(status, message) or LaunchError(Status(status), message)
 
 
 def read_facts(facts: FactsStruct) -> PlanFacts:

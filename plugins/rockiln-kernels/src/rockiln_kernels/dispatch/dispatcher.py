@@ -19,12 +19,13 @@ from rockiln_kernels.dispatch.abi import (
     Observer,
     PlanMaker,
     PlannerStruct,
+    check,
     declare_functions,
 )
-from rockiln_kernels.dispatch.caller import Argument, HeldPlan, PlanFacts, check, find_plan, read_facts
 from rockiln_kernels.launcher import LaunchError, Status, encode_text, find_library, open_library
 
 if TYPE_CHECKING:
+    from rockiln_kernels.dispatch.caller import Argument, HeldPlan, PlanFacts
     from rockiln_kernels.dispatch.planner import Planner
     from rockiln_kernels.expressions import Value
     from rockiln_kernels.selection.host import Host
@@ -94,10 +95,14 @@ class Dispatcher:
         strict: bool = False,
     ) -> HeldPlan:
         """See rockiln_kernels.dispatch.caller.find_plan."""
+        from rockiln_kernels.dispatch.caller import find_plan  # an adapter in C++ never needs it
+
         return find_plan(self.library, op, inputs, scalars=scalars, dtypes=dtypes, device=device, strict=strict)
 
     def list_plans(self) -> tuple[HeldPlan, ...]:
         """Every plan of the cache, those used last first."""
+        from rockiln_kernels.dispatch.caller import HeldPlan
+
         count = c_uint32()
         check(self.library, self.library.rockiln_list_plans(None, 0, byref(count)))
         room = count.value
@@ -119,6 +124,7 @@ class Dispatcher:
     @contextmanager
     def observe(self, callback: Callable[[PlanFacts], None]) -> Iterator[None]:
         """Within the block `callback` gets the facts of each call, in the thread that makes it. One at a time."""
+        from rockiln_kernels.dispatch.caller import read_facts
 
         def pass_on(_: int | None, plan: int) -> None:
             facts: FactsStruct = self.library.rockiln_describe_plan(plan).contents
