@@ -48,7 +48,7 @@ class DebianTree:
         plan = make_plan(self.matrix, read_recipes(ROOT / "images"), read_compatibility())
         row = next(planned for planned in plan.targets if planned.target.os == os_name)
         packages = [name for name in row.recipe.packages if name not in LARGE]
-        recipe = replace(row.recipe, packages=(*packages, *extra), edits=())
+        recipe = replace(row.recipe, packages=(*packages, *extra), edits=(), own_wheels=(), own_wheels_if_there=())
         target = replace(row.target, plugins=())
         return replace(row, target=target, recipe=recipe, taken=replace(row.taken, wheels=()))
 

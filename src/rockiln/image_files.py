@@ -22,6 +22,8 @@ OWNER = "rockiln"
 VENV = "opt/venv"
 ENTRYPOINT_PATH = "usr/lib/rockiln/entrypoint"
 PREFLIGHT_PATH = "usr/lib/rockiln/preflight"
+DOCTOR_PATH = "usr/lib/rockiln/preflight-by-doctor"
+"""Stands at PREFLIGHT_PATH in images that hold hipcompat."""
 DEFAULT_COMMAND_PATH = "usr/lib/rockiln/default-command"
 CONSTRAINTS_PATH = "etc/rockiln/constraints.txt"
 OVERRIDES_PATH = "etc/rockiln/overrides.txt"
@@ -52,7 +54,8 @@ def _make_texts(planned: PlannedTarget, locked: LockedTarget) -> Iterator[tuple[
     """Path, text and mode of each file; later ones win, so a recipe's file is the last word."""
     yield ENTRYPOINT_PATH, _read_packaged(ENTRYPOINT_PATH), 0o755
     if planned.target.rocm:
-        yield PREFLIGHT_PATH, _read_packaged(PREFLIGHT_PATH), 0o644
+        has_doctor = any(item.source == OWN and item.name == "hipcompat" for item in locked.artifacts)
+        yield PREFLIGHT_PATH, _read_packaged(DOCTOR_PATH if has_doctor else PREFLIGHT_PATH), 0o644
     if planned.recipe.cmd:
         yield DEFAULT_COMMAND_PATH, f"set -- {shlex.join(planned.recipe.cmd)}\n", 0o644
     pins = "".join(f"{artifact.name}=={artifact.version}\n" for artifact in find_framework(planned, locked))

@@ -33,7 +33,8 @@ class RockilnBuilder:
         """Copy the project's inputs and fetch every artifact: the warm store."""
         project_path = folder / "project"
         project_path.mkdir()
-        shutil.copytree(ROOT / "images", project_path / "images")
+        for name in ("images", "plugins", "compat"):
+            shutil.copytree(ROOT / name, project_path / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
         for name in ("matrix.toml", "matrix.lock"):
             shutil.copyfile(ROOT / name, project_path / name)
         builder = cls(target_id=target_id, project_path=project_path, cache_path=folder / "cache")

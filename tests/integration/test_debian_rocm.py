@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from own_sources import copy_project
 from rockiln.compatibility import read_compatibility
 from rockiln.engines.docker import DockerEngine
 from rockiln.engines.protocol import Command, Completed, Engine, Loaded, Mount
@@ -90,9 +91,7 @@ def row() -> Iterator[BuiltRow]:
     folder = ROOT_PATH / "build" / "debian-rocm"
     project = Project(path=folder / "project", cache_path=folder / "cache")
     shutil.rmtree(project.path, ignore_errors=True)
-    project.path.mkdir(parents=True)
-    shutil.copy(ROOT_PATH / "matrix.toml", project.path)
-    shutil.copytree(ROOT_PATH / "images", project.path / "images")
+    copy_project(project.path)
     for verb in ("lock", "build"):
         finished = project.run(verb, target.id, timeout_s=3000)
         assert finished.returncode == 0, finished.stderr

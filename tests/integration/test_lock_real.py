@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from planning import make_matrix, make_planned
 
+from rockiln.artifact import OWN
 from rockiln.compatibility import read_compatibility
 from rockiln.console import Console
 from rockiln.errors import LockError
@@ -49,9 +50,26 @@ def _torch_folder() -> str:
     return ""
 
 
-def test_committed_lock_is_current() -> None:
+def test_committed_lock_is_current_but_for_our_own_sources() -> None:
+    """Those move with every commit, and `nox -s image` locks their wheels anew."""
     matrix, plan = _project()
-    assert check_lock(read_lock(ROOT / "matrix.lock"), plan, matrix) == ()
+    bare = [replace(row, recipe=replace(row.recipe, own_wheels=(), own_wheels_if_there=())) for row in plan.targets]
+    lock = read_lock(ROOT / "matrix.lock")
+    kept = {
+        key: replace(locked, artifacts=tuple(item for item in locked.artifacts if item.source != OWN))
+        for key, locked in lock.targets.items()
+    }
+    assert check_lock(replace(lock, targets=kept), replace(plan, targets=tuple(bare)), matrix) == ()
+
+
+def test_every_locked_row_holds_hipcompat_and_a_pack_for_each_of_its_archs() -> None:
+    _, plan = _project()
+    archs = {row.id: row.target.archs for row in plan.targets}
+    for target_id, locked in read_lock(ROOT / "matrix.lock").targets.items():
+        own = {item.name for item in locked.artifacts if item.source == OWN}
+        packs = {f"rockiln-kernels-{arch}" for arch in archs[target_id]}
+        assert own >= {"hipcompat", *packs, *({"rockiln-kernels"} if packs else set())}
+        assert all(item.source_tree for item in locked.artifacts if item.source == OWN)
 
 
 def test_committed_lock_names_no_host() -> None:
@@ -64,8 +82,10 @@ def test_jax_cpu_row_locks_from_real_archives(tmp_path: Path) -> None:
     planned = next(planned for planned in plan.targets if planned.id == "jax-0.6.2-cpu-py3.11-debian-12")
     locked = require(_resolve(planned, matrix, tmp_path), planned, matrix)
     assert {"deb:python3.11", "deb:libc6", "wheel:jaxlib", "wheel:numpy"} < {item.owner for item in locked.artifacts}
-    assert {item.source for item in locked.artifacts} <= set(planned.target.sources)
-    assert not (tmp_path / "cache" / "store").exists(), "locking from archives and indexes downloads no artifact"
+    assert {item.source for item in locked.artifacts} <= {*planned.target.sources, OWN}
+    store = Store(tmp_path / "cache" / "store")
+    held = {item.source for item in locked.artifacts if store.holds(item)}
+    assert held == {OWN}, "locking from archives and indexes downloads no artifact; our own are built"
 
 
 def test_row_whose_archive_does_not_exist_is_unresolved_within_seconds(tmp_path: Path) -> None:

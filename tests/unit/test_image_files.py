@@ -53,6 +53,14 @@ def test_only_rocm_images_have_a_preflight(contents: Contents) -> None:
     assert "usr/lib/rockiln/preflight" in entries_of(contents, rocm=True)
 
 
+def test_images_with_hipcompat_ask_its_doctor_in_place_of_the_shell_script(contents: Contents) -> None:
+    planned = plan_jax(rocm=True)
+    doctor = replace(make_wheel("hipcompat", "0.1.0"), source="own")
+    entries = {entry.path: entry for entry in image_entries(planned, make_locked(planned, doctor), contents)}
+    assert "hipcompat doctor --quick" in text_of(entries, contents, "usr/lib/rockiln/preflight")
+    assert "rockiln_check_devices" in text_of(entries_of(contents, rocm=True), contents, "usr/lib/rockiln/preflight")
+
+
 def test_writable_folders_are_sticky_and_open_and_workdir_exists(contents: Contents) -> None:
     entries = entries_of(contents)
     for path in ("work", "var/cache/rockiln/miopen"):
@@ -133,7 +141,7 @@ def test_dpkg_is_told_the_rules_that_it_can_express() -> None:
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 def test_shell_files_are_clean() -> None:
-    paths = [ROOT / "usr/lib/rockiln" / name for name in ("entrypoint", "preflight")]
+    paths = [ROOT / "usr/lib/rockiln" / name for name in ("entrypoint", "preflight", "preflight-by-doctor")]
     repository = Path(__file__).parents[2]
     done = subprocess.run(["shellcheck", "-x", *paths], capture_output=True, text=True, check=False, cwd=repository)
     assert done.returncode == 0, done.stdout
