@@ -42,7 +42,11 @@ def find_credentials(registry: str, environ: Mapping[str, str]) -> Credentials |
         warnings.simplefilter("ignore")  # a missing helper: the exception says so too
         try:
             document = json.loads(path.read_bytes())
-            config = AuthConfig.load_config(None, dict(document), dict(environ))
+            if not isinstance(document, dict):
+                raise TypeError("no JSON object")  # noqa: TRY301  # one message for all that may be amiss
+            if not document:
+                return None  # the SDK would look for another file
+            config = AuthConfig.load_config(None, document, dict(environ))
             found = config.resolve_authconfig(HUB_KEY if registry == DOCKER_HUB else registry)
             helper = config.get_credential_store(registry)
         except (OSError, ValueError, TypeError, AttributeError, DockerException) as fault:
