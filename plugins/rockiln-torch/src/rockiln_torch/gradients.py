@@ -11,8 +11,8 @@ from torch.autograd.function import once_differentiable
 
 from rockiln_kernels.spec import Gradient, OpSpec
 from rockiln_torch.calls import BoundCall, bind_arguments
-from rockiln_torch.compose import find_composition
-from rockiln_torch.dtypes import FLOATS, name_dtype
+from rockiln_torch.compose_backward import differentiate
+from rockiln_torch.dtypes import FLOATS
 from rockiln_torch.forms import read_forms
 
 Tensors = tuple[torch.Tensor | None, ...]
@@ -83,7 +83,7 @@ def find_gradients(
         return (None,) * len(call.tensors)
     gradient = call.form.spec.gradient
     if gradient is None or not _serves_gradient(gradient, call, slopes, needs):
-        return _differentiate_composition(call, slopes, needs)
+        return differentiate(call.form.spec.name, call.tensors, call.scalars, slopes, needs)
     return _call_gradient(gradient, call, outputs, slopes)
 
 
@@ -99,16 +99,7 @@ def _serves_gradient(
         for output, slope in zip(call.form.spec.outputs, slopes, strict=True)
     )
     gives_all = all(name in given for name, need in zip(names, needs, strict=True) if need)
-    return slopes_fit and gives_all and _has_kernels(call)
-
-
-def _has_kernels(call: BoundCall) -> bool:
-    """f32 and f64 where kernels take neither: the composition knows its own gradient."""
-    members = dict(call.form.spec.dtype_axes)
-    return all(
-        tensor is None or array.dtype not in members or name_dtype(tensor.dtype) in members[array.dtype]
-        for array, tensor in zip(call.form.spec.inputs, call.tensors, strict=True)
-    )
+    return slopes_fit and gives_all
 
 
 def _call_gradient(
@@ -130,27 +121,6 @@ def _call_gradient(
 @lru_cache(maxsize=256)
 def _find_op(name: str) -> Any:
     return getattr(torch.ops.rockiln, name).default
-
-
-def _differentiate_composition(
-    call: BoundCall, slopes: Sequence[torch.Tensor | None], needs: tuple[bool, ...]
-) -> Tensors:
-    """Run the composition again, with autograd on."""
-    with torch.enable_grad():
-        leaves = tuple(
-            tensor.detach().requires_grad_(need) if tensor is not None else None
-            for tensor, need in zip(call.tensors, needs, strict=True)
-        )
-        again = find_composition(call.form.spec.name)(*leaves, **call.words)
-    pairs = [(value, slope) for value, slope in zip(again, slopes, strict=True) if slope is not None]
-    pairs = [(value, slope) for value, slope in pairs if value.requires_grad]
-    wanted = [leaf for leaf, need in zip(leaves, needs, strict=True) if need and leaf is not None]
-    if not pairs:
-        return (None,) * len(leaves)
-    made = iter(
-        torch.autograd.grad([value for value, _ in pairs], wanted, [slope for _, slope in pairs], allow_unused=True)
-    )
-    return tuple(next(made) if need else None for need in needs)
 
 
 def list_differentiable() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def find_library() -> Path:
     for place in places:
         if place.is_file():
             return place
-    raise NativeError(f"{NAME} is neither in {places[0].parent} nor in {places[1].parent}; hint: install rockiln-torch again")
+    raise NativeError(f"{NAME} is neither in {places[0].parent} nor in {places[1].parent}; hint: reinstall rockiln-torch")
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,1 @@
+"""Environments of older torch releases, for tests on a CPU."""
