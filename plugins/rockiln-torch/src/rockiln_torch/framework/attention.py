@@ -1,0 +1,209 @@
+"""q, k, v of packed sequences → softmax attention and its gradient: attention_prefill and attention_prefill_backward.
+
+On a CPU torch's flash attention does what it does exactly: in f32 (of bf16 its log-sum-exp is 6e-5 off, and it is no
+faster), finite numbers (NaN gives 0 there), one width of heads, no sink under autograd. A sink, and rows that see
+nothing, are made right from its log-sum-exp. All else is two products, for a block of queries at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from rockiln_torch.framework.tensors import needs_gradient, widen
+
+SCORES = 1 << 24
+"""How many scores one block of queries may have, over all heads: 64 MB of f32."""
+
+
+def list_sequences(cu_seqlens_q: Tensor, cu_seqlens_k: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Queries and keys of each sequence. Copies two small arrays from a GPU."""
+    starts = cu_seqlens_q.tolist(), cu_seqlens_k.tolist()
+    for rows, keys in zip(*(pairwise(each) for each in starts), strict=True):
+        yield slice(*rows), slice(*keys)
+
+
+def see_keys(
+    rows: slice, queries: int, keys: int, *, causal: bool, window_left: int, device: torch.device
+) -> Tensor | None:
+    """bool [rows, keys] of some queries, None where all are seen; the last query stands at the last key."""
+    if not causal and window_left < 0:
+        return None
+    places = torch.arange(rows.start, rows.stop, device=device).unsqueeze(1) + (keys - queries)
+    distance = torch.arange(keys, device=device).unsqueeze(0) - places
+    seen = distance <= 0 if causal else torch.ones_like(distance, dtype=torch.bool)
+    return seen & (distance >= -window_left) if window_left >= 0 else seen
+
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None, *, causal: bool, window_left: int = -1
+) -> tuple[Tensor, Tensor]:
+    """out [H, L, DV], in the dtype of q or wider, and lse [H, L]; q [H, L, D], k [HK, S, D], v [HK, S, DV]."""
+    queries, keys = q.shape[1], k.shape[1]
+    if not queries or not keys:
+        return _see_nothing(q, v, sinks)
+    if queries == 1 and 0 <= window_left < keys - 1:
+        k, v, window_left = k[:, keys - 1 - window_left :], v[:, keys - 1 - window_left :], -1
+    if queries == 1 or window_left >= keys - 1:
+        causal, window_left = causal and queries > 1, -1
+    if _takes_flash(q, k, v, sinks):
+        return _attend_flash(q, k, v, scale, sinks, causal=causal, window_left=window_left)
+    step = max(1, SCORES // max(1, q.shape[0] * keys))
+    parts = [
+        _attend_block(
+            q[:, start : start + step], k, v, scale, sinks, _see_block(start, step, q, k, causal, window_left)
+        )
+        for start in range(0, queries, step)
+    ]
+    return torch.cat([out for out, _ in parts], dim=1), torch.cat([lse for _, lse in parts], dim=1)
+
+
+def _see_block(start: int, step: int, q: Tensor, k: Tensor, causal: bool, window_left: int) -> Tensor | None:
+    rows = slice(start, min(start + step, q.shape[1]))
+    return see_keys(rows, q.shape[1], k.shape[1], causal=causal, window_left=window_left, device=q.device)
+
+
+def _see_nothing(q: Tensor, v: Tensor, sinks: Tensor | None) -> tuple[Tensor, Tensor]:
+    out = q.new_zeros(*q.shape[:2], v.shape[2])
+    lse = widen(q).new_full(q.shape[:2], -torch.inf)
+    return out, lse if sinks is None else torch.maximum(lse, sinks.to(lse.dtype).unsqueeze(1))
+
+
+def _takes_flash(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None) -> bool:
+    is_followed = sinks is not None and needs_gradient(q, k, v, sinks)
+    if q.device.type != "cpu" or not q.shape[2] == k.shape[2] == v.shape[2] > 0 or is_followed:
+        return False
+    return all(bool(part.detach().sum().isfinite()) for part in (q, k, v))
+
+
+def _attend_flash(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None, *, causal: bool, window_left: int
+) -> tuple[Tensor, Tensor]:
+    queries, keys = q.shape[1], k.shape[1]
+    is_plain = causal and queries == keys and window_left < 0
+    seen = (
+        None
+        if is_plain
+        else see_keys(slice(0, queries), queries, keys, causal=causal, window_left=window_left, device=q.device)
+    )
+    mask = None if seen is None else torch.zeros(seen.shape, dtype=widen(q).dtype).masked_fill_(~seen, -torch.inf)
+    group = q.shape[0] // k.shape[0]
+    k, v = (part.repeat_interleave(group, dim=0) if group > 1 else part for part in (k, v))
+    q, k, v = (part if part.stride(2) == 1 else part.contiguous() for part in (widen(q), widen(k), widen(v)))
+    out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(  # noqa: SLF001  # gives the log-sum-exp
+        q[None], k[None], v[None], 0.0, is_plain, attn_mask=mask, scale=scale
+    )
+    out, lse = out[0], lse[0]
+    if seen is not None:
+        blind = ~seen.any(dim=1)
+        out, lse = out.masked_fill(blind[None, :, None], 0.0), lse.masked_fill(blind[None], -torch.inf)
+    if sinks is None:
+        return out, lse
+    own = sinks.to(lse.dtype).unsqueeze(1)
+    return out * torch.sigmoid(lse - own).unsqueeze(2), torch.logaddexp(lse, own)
+
+
+def _attend_block(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None, seen: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    heads, queries, _ = q.shape
+    grouped = widen(q).reshape(k.shape[0], -1, q.shape[2])  # heads of one group as more queries of its keys
+    scores = (grouped @ widen(k).transpose(1, 2)).view(heads, queries, -1) * scale
+    if seen is not None:
+        scores = scores.masked_fill(~seen, -torch.inf)
+    lse = torch.logsumexp(scores, dim=2)
+    lse = lse.masked_fill(lse == torch.inf, torch.nan)  # a score of infinity leaves nothing to weigh by
+    lse = lse if sinks is None else torch.logaddexp(lse, sinks.to(lse.dtype).unsqueeze(1))
+    shift = lse.masked_fill(lse == -torch.inf, 0.0)
+    weights = torch.exp(scores - shift.unsqueeze(2))
+    out = weights.view(k.shape[0], -1, k.shape[1]) @ widen(v)
+    return out.view(heads, queries, -1).to(q.dtype), lse
+
+
+def attention_prefill(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    sinks: Tensor | None = None,
+    *,
+    scale: float,
+    max_seqlen_q: int,  # noqa: ARG001  # of the kernel
+    max_seqlen_k: int = 0,  # noqa: ARG001
+    causal: bool = True,
+    window_left: int = -1,
+) -> tuple[Tensor, Tensor]:
+    """out [TQ, HQ, DV] like q [TQ, HQ, D], lse [HQ, TQ]; k [TK, HK, D], v [TK, HK, DV]."""
+    parts = []
+    for rows, keys in list_sequences(cu_seqlens_q, cu_seqlens_k):
+        own_q, own_k, own_v = (part.transpose(0, 1) for part in (q[rows], k[keys], v[keys]))
+        out, lse = attend(own_q, own_k, own_v, scale, sinks, causal=causal, window_left=window_left)
+        parts.append((out.to(q.dtype), lse))
+    outs, lses = [out.transpose(0, 1) for out, _ in parts], [lse for _, lse in parts]
+    covered = sum(out.shape[0] for out in outs)
+    if covered < q.shape[0]:  # rows behind the last sequence
+        outs.append(q.new_zeros(q.shape[0] - covered, q.shape[1], v.shape[2]))
+        lses.append(lses[0].new_full((q.shape[1], q.shape[0] - covered), -torch.inf))
+    return torch.cat(outs).contiguous(), torch.cat(lses, dim=1).contiguous()
+
+
+def attention_prefill_backward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    dout: Tensor,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    *,
+    scale: float,
+    max_seqlen_q: int,  # noqa: ARG001  # of the kernel
+    max_seqlen_k: int = 0,  # noqa: ARG001
+    causal: bool = True,
+    window_left: int = -1,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """dq, dk, dv, like q, k, v."""
+    wide = [torch.zeros_like(widen(part), memory_format=torch.contiguous_format) for part in (q, k, v)]
+    for rows, keys in list_sequences(cu_seqlens_q, cu_seqlens_k):
+        own = [part.transpose(0, 1) for part in (q[rows], k[keys], v[keys], out[rows], dout[rows])]
+        if not own[0].numel() or not own[1].numel():
+            continue
+        step = max(1, SCORES // max(1, q.shape[1] * own[1].shape[1]))
+        for start in range(0, own[0].shape[1], step):
+            block = slice(start, min(start + step, own[0].shape[1]))
+            seen = _see_block(start, step, own[0], own[1], causal, window_left)
+            part = [own[0][:, block], own[1], own[2], own[3][:, block], own[4][:, block]]
+            grads = _differentiate_block(part, lse[:, rows][:, block], scale, seen)
+            wide[0][rows][block] += grads[0].transpose(0, 1)
+            wide[1][keys] += grads[1].transpose(0, 1)
+            wide[2][keys] += grads[2].transpose(0, 1)
+    dq, dk, dv = (grad.to(part.dtype) for grad, part in zip(wide, (q, k, v), strict=True))
+    return dq, dk, dv
+
+
+def _differentiate_block(
+    arrays: list[Tensor], lse: Tensor, scale: float, seen: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    q, k, v, out, dout = (widen(array) for array in arrays)
+    (heads, queries, _), (groups, keys, _) = q.shape, k.shape
+    grouped_q, grouped_dout = q.reshape(groups, -1, q.shape[2]), dout.reshape(groups, -1, dout.shape[2])
+    scores = (grouped_q @ k.transpose(1, 2)).view(heads, queries, keys) * scale
+    weights = torch.exp(scores - lse.to(scores.dtype).unsqueeze(2))
+    weights = weights if seen is None else weights.masked_fill(~seen, 0.0)
+    delta = (out * dout).sum(dim=2, keepdim=True)
+    slope = (weights * ((grouped_dout @ v.transpose(1, 2)).view(heads, queries, keys) - delta) * scale).view(
+        groups, -1, keys
+    )
+    dq = (slope @ k).view(heads, queries, -1)
+    return dq, slope.transpose(1, 2) @ grouped_q, weights.view(groups, -1, keys).transpose(1, 2) @ grouped_dout
+
+
+COMPOSITIONS: dict[str, Callable[..., tuple[Tensor, ...]]] = {
+    "attention_prefill": attention_prefill,
+    "attention_prefill_backward": attention_prefill_backward,
+}

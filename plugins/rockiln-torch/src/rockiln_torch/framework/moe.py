@@ -1,0 +1,101 @@
+"""fused_moe and its narrow kinds → compositions: the tokens of an expert at a time, added up in f32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rockiln_torch.framework.gates import apply_gate, gate_silu
+from rockiln_torch.framework.gemms import widen_blocks
+from rockiln_torch.framework.narrow import dequantise_mx
+from rockiln_torch.framework.products import multiply
+from rockiln_torch.framework.tensors import widen
+
+Expert = Callable[[int], tuple[Tensor, Tensor]]
+"""An expert's number → its gate_up [N2, K] and down [K, N2 / 2], in the dtype they are multiplied in."""
+
+
+def mix_experts(
+    x: Tensor,
+    read_expert: Expert,
+    experts: int,
+    weights: Tensor,
+    ids: Tensor,
+    biases: tuple[Tensor | None, Tensor | None],
+    **gate: Any,
+) -> Tensor:
+    """out like x [..., K]; an id that is no expert's adds nothing."""
+    rows, top = x.reshape(-1, x.shape[-1]), ids.shape[-1]
+    out = torch.zeros_like(widen(rows), memory_format=torch.contiguous_format)
+    flat, share = ids.reshape(-1), widen(weights).reshape(-1, 1)
+    order = flat.sort(stable=True).indices
+    counts = torch.bincount(flat[(flat >= 0) & (flat < experts)], minlength=experts).tolist()
+    start = int((flat < 0).sum())
+    for expert, count in enumerate(counts):
+        if not count:
+            continue
+        slots = order[start : start + count]
+        tokens = slots // top if top > 1 else slots
+        start += count
+        gate_up, down = read_expert(expert)
+        own = [None if bias is None else bias[expert] for bias in biases]
+        value = multiply(rows[tokens].to(gate_up.dtype), gate_up, _match(own[0], gate_up))
+        hidden = apply_gate(value, gate_silu, **gate).to(x.dtype)
+        part = multiply(hidden.to(down.dtype), down, _match(own[1], down))
+        out = out.index_add(0, tokens, widen(part) * share[slots])
+    return out.to(x.dtype).reshape(x.shape)
+
+
+def _match(bias: Tensor | None, weight: Tensor) -> Tensor | None:
+    return None if bias is None else bias.to(weight.dtype)
+
+
+def fused_moe(
+    x: Tensor,
+    gate_up: Tensor,
+    down: Tensor,
+    weights: Tensor,
+    ids: Tensor,
+    gate_up_bias: Tensor | None = None,
+    down_bias: Tensor | None = None,
+    **gate: Any,
+) -> tuple[Tensor]:
+    """out like x [..., K]; gate_up [E, N2, K], down [E, K, N2 / 2], weights and ids [..., top]."""
+    biases = gate_up_bias, down_bias
+    return (mix_experts(x, lambda expert: (gate_up[expert], down[expert]), len(gate_up), weights, ids, biases, **gate),)
+
+
+def fused_moe_narrow(
+    widen_weights: Callable[[Tensor, Tensor], Tensor],
+    x: Tensor,
+    gate_up: Tensor,
+    gate_up_scale: Tensor,
+    down: Tensor,
+    down_scale: Tensor,
+    weights: Tensor,
+    ids: Tensor,
+    gate_up_bias: Tensor | None = None,
+    down_bias: Tensor | None = None,
+    **gate: Any,
+) -> tuple[Tensor]:
+    """out like x; weights with scales, which `widen_weights` makes f32, an expert at a time."""
+
+    def read_expert(expert: int) -> tuple[Tensor, Tensor]:
+        return (
+            widen_weights(gate_up[expert], gate_up_scale[expert]),
+            widen_weights(down[expert], down_scale[expert]),
+        )
+
+    biases = gate_up_bias, down_bias
+    return (mix_experts(x, read_expert, len(gate_up), weights, ids, biases, **gate),)
+
+
+COMPOSITIONS: dict[str, Callable[..., tuple[Tensor, ...]]] = {
+    "fused_moe": fused_moe,
+    "fused_moe_mxfp4": partial(fused_moe_narrow, partial(dequantise_mx, form="e2m1")),
+    "fused_moe_fp8": partial(fused_moe_narrow, widen_blocks),
+}

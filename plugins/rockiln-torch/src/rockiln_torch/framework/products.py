@@ -1,0 +1,78 @@
+"""a, b → a b^T: by the machine's own half-precision units where it has them, else in f32.
+
+torch multiplies bf16 and f16 matrices on a CPU without such units some fifty times slower than f32 ones; see
+docs/torch-cpu.md.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rockiln_torch.framework.activations import POINTWISE, activate
+from rockiln_torch.framework.tensors import needs_gradient, widen
+
+
+@lru_cache(maxsize=8)
+def has_fast_halves(dtype: torch.dtype) -> bool:
+    """Whether this CPU multiplies matrices of `dtype` with oneDNN, as torch itself asks before it does."""
+    name = {torch.bfloat16: "_is_mkldnn_bf16_supported", torch.float16: "_is_mkldnn_fp16_supported"}.get(dtype)
+    has_library: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    ask = getattr(torch.ops.mkldnn, name, None) if name and has_library else None
+    return bool(ask and ask())
+
+
+def is_multiplied_as_is(dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether torch's own product of `dtype` is the fast one on `device`."""
+    if device.type != "cpu" or dtype in {torch.float32, torch.float64}:
+        return True
+    is_on = bool(torch.backends.mkldnn.enabled)
+    return is_on and has_fast_halves(dtype)
+
+
+def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """a b^T + bias of a [..., K] and b [N, K], rounded once, to the dtype of a."""
+    if is_multiplied_as_is(a.dtype, a.device):
+        return functional.linear(a, b, bias)
+    return functional.linear(widen(a), widen(b), None if bias is None else widen(bias)).to(a.dtype)
+
+
+def multiply_wide(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """a b^T + bias in f32 (f64 of f64), for what is computed before it is rounded."""
+    return functional.linear(widen(a), widen(b), None if bias is None else widen(bias).to(widen(a).dtype))
+
+
+def multiply_and_activate(
+    a: Tensor, b: Tensor, bias: Tensor | None, suffix: str, *, interleaved: bool = False
+) -> Tensor:
+    """The epilogue of a b^T + bias, rounded once, to the dtype of a."""
+    if not suffix:
+        return multiply(a, b, bias)
+    if suffix in POINTWISE and _takes_pointwise(a, b, bias):
+        result = multiply_pointwise(a, b, bias, suffix)
+        if suffix != "_gelu" or not result.isnan().any():  # oneDNN's gelu of infinity is NaN
+            return result
+    return activate(multiply_wide(a, b, bias), suffix, interleaved=interleaved).to(a.dtype)
+
+
+def multiply_pointwise(a: Tensor, b: Tensor, bias: Tensor | None, suffix: str) -> Tensor:
+    """By oneDNN's product with an epilogue, which is computed in f32 before the result is rounded."""
+    name, algorithm = POINTWISE[suffix]
+    result: Tensor = torch.ops.mkldnn._linear_pointwise(  # noqa: SLF001  # torch.compile's own CPU back end calls it
+        a, b, bias, name, [], algorithm
+    )
+    return result
+
+
+def _takes_pointwise(a: Tensor, b: Tensor, bias: Tensor | None) -> bool:
+    return (
+        a.device.type == "cpu"
+        and a.dtype in {torch.bfloat16, torch.float16}
+        and is_multiplied_as_is(a.dtype, a.device)
+        and a.numel() > 0
+        and b.numel() > 0
+        and not needs_gradient(a, b, bias)
+    )
