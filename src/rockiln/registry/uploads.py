@@ -58,12 +58,13 @@ class Uploader:
         what = f"{self._session.registry}/{self._repository}: {source.digest[:19]}…"
         upload = _Upload(location=self._notes.recall(self._repository, source.digest))
         told = _Told(tell)
-        failures = 0
+        failures, most = 0, 0
         while True:
             try:
                 self._go_on(upload, source, told)
             except PassingFault as fault:
-                failures = 1 if told.has_moved() else failures + 1
+                failures = 1 if told.has_moved() or upload.offset > most else failures + 1
+                most = max(most, upload.offset)
                 self._session.wait(what, failures, fault)
                 upload.is_certain = False
                 if self._is_there(source.digest):
