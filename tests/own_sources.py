@@ -18,6 +18,11 @@ KEPT_PATH = ROOT_PATH / "build" / "own-wheels-of-tests"
 _IGNORED = shutil.ignore_patterns("__pycache__", "build", "dist", ".*_cache", "tests")
 
 
+FEW_FAMILIES = ("rope.py", "silu_and_mul.py")
+"""A pack of these is compiled in seconds; of all, in a quarter of an hour."""
+PLUGINS = ("rockiln-torch", "rockiln-jax", "rockiln-tensorflow")
+
+
 def copy_project(path: Path) -> Path:
     """matrix.toml, the recipes, and our own distributions without their tests."""
     path.mkdir(parents=True, exist_ok=True)
@@ -25,6 +30,17 @@ def copy_project(path: Path) -> Path:
     shutil.copytree(ROOT_PATH / "images", path / "images")
     for name in ("plugins", "compat"):
         shutil.copytree(ROOT_PATH / name, path / name, ignore=_IGNORED)
+    return path
+
+
+def copy_small_project(path: Path) -> Path:
+    """The same with two families of ops, and without the plugins: for rows in which the framework is a stub."""
+    copy_project(path)
+    for name in PLUGINS:
+        shutil.rmtree(path / "plugins" / name, ignore_errors=True)
+    for spec in (path / "plugins/rockiln-kernels/src/rockiln_kernels/specs").glob("[a-z]*.py"):
+        if spec.name not in FEW_FAMILIES:
+            spec.unlink()
     return path
 
 

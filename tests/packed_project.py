@@ -9,7 +9,7 @@ from pathlib import Path
 
 from small_wheels import make_wheel
 
-from own_sources import copy_project, have_own_wheels
+from own_sources import copy_small_project, have_own_wheels
 from rockiln.engines.protocol import Command, Completed, Engine, Loaded, Mount
 from rockiln.image import Image
 from small_project import MATRIX, SmallProject
@@ -38,7 +38,7 @@ def make_packed_project(folder: Path) -> SmallProject:
     """Not locked yet. The row's recipe is the base of all images, and its framework a wheel that imports."""
     project = SmallProject(path=folder / "project", cache_path=folder / "cache")
     make_wheel(folder / "wheels", "jax", "1.0")
-    copy_project(project.path)
+    copy_small_project(project.path)
     for path in (project.path / "images").iterdir():
         if path.name != "base":
             shutil.rmtree(path)
@@ -46,7 +46,6 @@ def make_packed_project(folder: Path) -> SmallProject:
     (project.path / "images/jax/image.toml").write_text(RECIPE, encoding="utf-8")
     text = MATRIX.format(wheels_url=(folder / "wheels").as_uri()) + ROW
     (project.path / "matrix.toml").write_text(text, encoding="utf-8")
-    shutil.rmtree(project.path / "plugins/rockiln-jax", ignore_errors=True)  # it would ask for the real jax
     have_own_wheels(project.path, project.cache_path, ("hipcompat", PACK))
     return project
 

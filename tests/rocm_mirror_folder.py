@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from own_sources import copy_project, have_own_wheels
+from own_sources import copy_small_project, have_own_wheels
 
 ROOT_PATH = Path(__file__).parents[1]
 MIRROR_PATH = ROOT_PATH / "build" / "rocm-mirror"
@@ -24,7 +24,7 @@ OWN_OF_AMD_ROWS = (
     "hipcompat", "rockiln-kernels-gfx942", "rockiln-kernels-gfx950", "rockiln-kernels-gfx1100",
     "rockiln-kernels-gfx1201",
 )  # fmt: skip
-"""What their recipes and archs come to; a plugin of a framework comes with what its own tests build."""
+"""What their recipes and archs come to, without the frameworks' plugins: the mirror's frameworks are stubs."""
 SOURCES = {
     "rocm-debs": "rocm/apt/7.0.2",
     "rocm-wheels": "rocm/manylinux/rocm-rel-7.0.2/",
@@ -79,7 +79,7 @@ class Project:
 
 def make_project(path: Path, cache_path: Path, environ: Mapping[str, str]) -> Project:
     """The real matrix.toml, images/ and plugins, and the mirror's keys where a source's keyring is looked for."""
-    copy_project(path)
+    copy_small_project(path)
     have_own_wheels(path, cache_path, OWN_OF_AMD_ROWS)  # the mirror has no build backend and no Triton to build with
     for keyring_path in sorted((build_mirror() / "keyrings").iterdir()):
         shutil.copy(keyring_path, path)
