@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-LeakKind = Literal["mirror", "credentials", "secret"]
+from rockiln.audit.secret_words import find_named_secret, find_set_secrets, find_tokens, find_told_secrets
+
+LeakKind = Literal["mirror", "credentials", "secret", "token", "setting"]
 
 _CREDENTIALS = re.compile(rb"\bhttps?://[^/\s:@\"'<>{}$%\[\]()|*\\,]{1,64}:([^/\s:@\"'<>{}$%\[\]()|*\\,]{3,256})@[\w.-]+")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s*[A-Za-z0-9+/=]{16}")
@@ -42,8 +44,11 @@ def find_leaks(path: str, content: bytes, needles: tuple[str, ...]) -> Iterator[
         yield Leak("secret", path, "a file that tools keep passwords or tokens in")
     elif _SETTINGS.fullmatch(path) and not _SETTINGS_ONLY.match(path) and _PRIVATE_KEY.search(content):
         yield Leak("secret", path, "holds a private key")
-    if _SETTINGS.fullmatch(path) and (found := _CREDENTIALS.search(content)):
-        yield Leak("credentials", path, "a URL with a password: " + _hide(found))
+    yield from (Leak("token", path, f"{one.what}: {one.shown}") for one in find_tokens(content))
+    if _SETTINGS.fullmatch(path):
+        if found := _CREDENTIALS.search(content):
+            yield Leak("credentials", path, "a URL with a password: " + _hide(found))
+        yield from (Leak("setting", path, f"{one.what}: {one.shown}") for one in find_set_secrets(path, content))
 
 
 def find_setting_leaks(name: str, text: str, needles: tuple[str, ...]) -> Iterator[Leak]:
@@ -54,6 +59,15 @@ def find_setting_leaks(name: str, text: str, needles: tuple[str, ...]) -> Iterat
             yield Leak("mirror", "", f"{name} names {needle}")
     if found := _CREDENTIALS.search(content):
         yield Leak("credentials", "", f"{name} holds a URL with a password: {_hide(found)}")
+
+
+def find_told_leaks(name: str, text: str, *, is_variable: bool) -> Iterator[Leak]:
+    """Tokens and named secrets in a variable, or in a command of the history."""
+    variable = name.rpartition(" ")[2]
+    secrets = find_named_secret(variable, text) if is_variable else find_told_secrets(text)
+    yield from (Leak("setting", "", f"{name}: {one.what}: {one.shown}") for one in secrets)
+    tokens = find_tokens(text.encode("utf-8", "replace"))
+    yield from (Leak("token", "", f"{name}: {one.what}: {one.shown}") for one in tokens)
 
 
 def _find_host(content: bytes, needle: bytes) -> int:

@@ -111,6 +111,10 @@ _TABLE = (
           "use a build secret, and change the password"),
     _rule("leaks", "error", "secret-file", "a file for passwords, tokens or keys is in the image",
           "remove it in the step that writes it, and change what it held"),
+    _rule("leaks", "error", "token-in-file", "a token or key of a service is in the image",
+          "take it back at the service now, and use a build secret"),
+    _rule("leaks", "error", "secret-set", "a setting, a variable or a command in the history holds a secret",
+          "use a build secret (never ARG or ENV), and change it"),
     _rule("leaks", "note", "built-from-path", "a package's direct_url.json names a folder of the machine that built it",
           "install from an index, or remove direct_url.json"),
 )  # fmt: skip
