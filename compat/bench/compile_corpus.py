@@ -24,7 +24,7 @@ from hipcompat.check import Options, Outcome, Toolchain, check_files, find_toolc
 CLASSES = (
     ("no texture unit on this GPU", r"image/texture API not supported"),
     ("dynamic parallelism", r"device-side kernel call|no matching function for call to 'hip(?:Malloc|Stream\w+)'"),
-    ("PTX", r"invalid instruction"),
+    ("PTX", r"invalid instruction|(?:input|output) constraint '.*' in asm"),
     ("tensor core fragments (mma.h)", r"'mma\.h' file not found"),
     ("libcu++ and cooperative groups' asynchronous copies", r"'cuda/|memcpy_async"),
     ("headers of other NVIDIA libraries",

@@ -11,7 +11,7 @@ import pytest
 
 from hipcompat.check import Options, Toolchain, check_files
 from hipcompat.torch_extension import translate_extension
-from hipcompat.translate import CMAKE_PATH
+from hipcompat.translate import CMAKE_PATH, shim_arguments
 
 FOLDER = Path(__file__).parent / "cuda"
 PROJECT = """\
@@ -64,3 +64,12 @@ def test_the_torch_helpers_arguments_compile(
     )
     outcomes = check_files([Path(source) for source in sources], ["gfx942"], rocm, options)
     assert [outcome.errors for outcome in outcomes] == [()]
+
+
+@pytest.mark.parametrize("side", ["host", "device"])
+def test_min_and_max_have_cudas_types(side: str, rocm: Toolchain) -> None:
+    argv = [word for word in rocm.arguments("gfx942") if word != "--offload-device-only"]
+    source_path = FOLDER.parent / "declared" / "min_max.cu"
+    command = [str(rocm.clang_path), *shim_arguments(), *argv, f"--offload-{side}-only", "-fsyntax-only"]
+    done = subprocess.run([*command, str(source_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]

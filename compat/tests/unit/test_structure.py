@@ -22,6 +22,7 @@ FLOORS = (
     ("scan",),
     ("translate",),
     ("check", "torch_extension"),
+    ("setuptools_extension",),
     ("doctor",),
     ("runtime",),
     ("verbs",),

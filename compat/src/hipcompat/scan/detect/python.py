@@ -47,6 +47,8 @@ _WORDS = (
 _JAX_CALL = re.compile(
     r"(?:jax|xb|xla_bridge)\.(?:devices|local_devices|device_count|default_backend)\s*\(\s*$|backend\s*==\s*$|platform\s*==\s*$"
 )
+_AS_KEY = re.compile(r"\s*[:\]]")
+"""What comes after {"nvcc": [...]} and flags["nvcc"]: torch's name for a list of flags, and no program."""
 _KERNEL = "__global__"
 
 
@@ -76,7 +78,8 @@ def _judge(event: Event, raw: str, renamed: Counter[str], *, is_setup: bool) -> 
 
 def _judge_string(event: Event, raw: str, renamed: Counter[str], *, is_setup: bool) -> Hits:
     if len(event.text) < 200:
-        yield from _match(event, _WORDS)
+        if not (event.text == "nvcc" and _AS_KEY.match(raw, event.end)):
+            yield from _match(event, _WORDS)
         if event.text in {"cuda", "gpu:cuda"} and _JAX_CALL.search(raw[max(0, event.start - 60) : event.start]):
             yield _hit("backend-name", event)
         if is_setup and is_unknown_to_clang(event.text):

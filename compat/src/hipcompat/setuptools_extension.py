@@ -1,0 +1,137 @@
+"""CUDA sources in a setup.py without torch → an extension module for AMD's GPUs, by setuptools and HIP's clang.
+
+    from hipcompat.setuptools_extension import BuildExtension, CUDAExtension
+
+    setup(
+        ext_modules=[CUDAExtension("saxpy", ["saxpy.cu", "bind.cpp"], extra_compile_args={"nvcc": ["-use_fast_math"]})],
+        cmdclass={"build_ext": BuildExtension},
+    )
+
+The source stays as it is, under hipcompat's headers. HIPCOMPAT_ARCHS or PYTORCH_ROCM_ARCH names the GPUs, such as
+"gfx942;gfx1100".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from setuptools import Extension
+from setuptools.command.build_ext import build_ext
+
+from hipcompat.check import Toolchain, find_toolchain
+from hipcompat.errors import CompatError, FindingsError, UsageError
+from hipcompat.flags import translate_flags
+from hipcompat.translate.shim import SHIM_PATH, shim_arguments
+
+_CUDA = frozenset({".cu", ".hip"})
+_ARCHS = ("HIPCOMPAT_ARCHS", "PYTORCH_ROCM_ARCH")
+
+
+class HipExtension(Extension):
+    """setuptools' Extension, and nvcc's flags as clang takes them."""
+
+    hip_arguments: tuple[str, ...] = ()
+
+
+def CUDAExtension(  # noqa: N802  # what code for torch calls it
+    name: str,
+    sources: Sequence[str],
+    *,
+    extra_compile_args: Mapping[str, Sequence[str]] | Sequence[str] = (),
+    include_dirs: Sequence[str] = (),
+    define_macros: Sequence[tuple[str, str | None]] = (),
+    extra_link_args: Sequence[str] = (),
+    libraries: Sequence[str] = (),
+) -> HipExtension:
+    """As torch's: `extra_compile_args` is a list for all sources, or {"cxx": [...], "nvcc": [...]}.
+
+    Raises FindingsError where one of nvcc's flags asks for what ROCm has not. What was dropped is said on stderr.
+    """
+    given = extra_compile_args
+    by_compiler = given if isinstance(given, Mapping) else {"cxx": given, "nvcc": given}
+    translation = translate_flags(list(by_compiler.get("nvcc", ())))
+    if translation.refused:
+        refused = ", ".join(note.given for note in translation.refused)
+        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {refused}", hint="hipcompat flags says why")
+    for note in translation.notes:
+        sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({note.reason})\n")
+    extension = HipExtension(
+        name, list(sources), include_dirs=list(include_dirs), define_macros=list(define_macros),
+        libraries=list(libraries), extra_compile_args=list(by_compiler.get("cxx", ())),
+        extra_link_args=list(extra_link_args), language="c++",
+    )  # fmt: skip
+    extension.hip_arguments = translation.arguments
+    return extension
+
+
+class BuildExtension(build_ext):
+    """build_ext that gives a HipExtension to HIP's clang, and any other to setuptools."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Compile each source, link. CompatError where something is missing or does not compile."""
+        if not isinstance(ext, HipExtension):
+            super().build_extension(ext)
+            return
+        toolchain, archs = find_toolchain(os.environ), read_archs(os.environ)
+        folder = Path(self.build_temp)
+        objects = []
+        for source in map(Path, ext.sources):
+            target = folder / f"{'_'.join(source.with_suffix('').parts)}.o"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _call([*self._make_compile_command(ext, source, toolchain, archs), "-c", str(source), "-o", str(target)])
+            objects.append(str(target))
+        path = Path(self.get_ext_fullpath(ext.name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _call([*make_link_command(toolchain, objects, ext), "-o", str(path)])
+
+    def _make_compile_command(
+        self, ext: HipExtension, source: Path, toolchain: Toolchain, archs: Sequence[str]
+    ) -> list[str]:
+        includes = (*ext.include_dirs, str(source.parent), *self.include_dirs)
+        defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in ext.define_macros]
+        common = ["-fPIC", *defines, *(f"-I{folder}" for folder in includes)]
+        clang = [str(toolchain.clang_path), "--driver-mode=g++"]
+        if source.suffix not in _CUDA:
+            return [*clang, f"-I{SHIM_PATH}", f"-I{toolchain.rocm_path / 'include'}", *common, *ext.extra_compile_args]
+        libraries = toolchain.device_libs_path
+        if libraries is None:
+            raise CompatError(
+                f"no device libraries (ockl.bc) below {toolchain.rocm_path}", hint="install ROCm's rocm-device-libs"
+            )
+        return [
+            *clang, *shim_arguments(), "-x", "hip", *(f"--offload-arch={arch}" for arch in archs),
+            f"--rocm-path={toolchain.rocm_path}", f"--rocm-device-lib-path={libraries}",
+            f"-I{toolchain.rocm_path / 'include'}", *common, *ext.hip_arguments,
+        ]  # fmt: skip
+
+
+def make_link_command(toolchain: Toolchain, objects: Sequence[str], ext: Extension) -> list[str]:
+    """Without the output: HIP's runtime is the one library that every extension needs."""
+    libraries = [f"-l{name}" for name in (*ext.libraries, "amdhip64")]
+    folders = [f"-L{toolchain.rocm_path / 'lib'}", *(f"-L{folder}" for folder in ext.library_dirs)]
+    clang = [str(toolchain.clang_path), "--driver-mode=g++", "-shared"]
+    return [*clang, *objects, *folders, *libraries, *ext.extra_link_args]
+
+
+def read_archs(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """LLVM's names, from the first variable that is set. UsageError where none is: no GPU is guessed."""
+    text = next((environment[name] for name in _ARCHS if environment.get(name)), "")
+    archs = tuple(filter(None, re.split(r"[;,\s]+", text)))
+    if not archs:
+        raise UsageError("for which GPUs? nothing says it", hint=f'{_ARCHS[0]}="gfx942;gfx1100"')
+    return archs
+
+
+def _call(command: Sequence[str]) -> None:
+    """Run the compiler; its own messages are the explanation."""
+    sys.stdout.write(" ".join(command) + "\n")
+    sys.stdout.flush()
+    done = subprocess.run(command, check=False)
+    if done.returncode:
+        name = Path(command[0]).name
+        raise CompatError(f"{name} ended with {done.returncode}", hint="hipcompat scan says what to do")

@@ -1,0 +1,27 @@
+"""What other people's code has shown: fixtures that imitate the places where scan was wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipcompat.scan import Target, scan
+
+
+def _rules(folder: Path, name: str, text: str) -> list[str]:
+    (folder / name).write_text(text)
+    return [finding.rule for finding in scan([folder], Target()).findings]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['flags = {"cxx": ["-O3"], "nvcc": ["-O3"]}\n', 'flags["nvcc"] += ["-O3"]\n', "args = {'nvcc' : []}\n"],
+)
+def test_torchs_key_for_flags_is_no_call_of_nvcc(text: str, tmp_path: Path) -> None:
+    assert _rules(tmp_path, "setup.py", text) == []
+
+
+@pytest.mark.parametrize("text", ['subprocess.run(["nvcc", "-V"])\n', 'which("nvcc")\n', 'x = cuda + "/bin/nvcc"\n'])
+def test_a_call_of_nvcc_is_still_told(text: str, tmp_path: Path) -> None:
+    assert _rules(tmp_path, "setup.py", text) == ["nvidia-tool"]
