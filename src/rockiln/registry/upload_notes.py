@@ -9,6 +9,8 @@ from pathlib import Path
 
 from rockiln.disk import write_whole
 
+LIFETIME_S = 7 * 24 * 3600
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesFolder:
@@ -24,8 +26,17 @@ class NotesFolder:
     def remember(self, repository: str, digest: str, location: str) -> None:
         if location:
             write_whole(self._place(repository, digest), location.encode(), mode=0o600)
+            self._remove_old(self._place(repository, digest))
         else:
             self._place(repository, digest).unlink(missing_ok=True)
+
+    def _remove_old(self, newest: Path) -> None:
+        """Uploads that nobody goes on with: registries drop them after a week, too."""
+        with suppress(OSError):  # another process does the same
+            eldest_s = newest.stat().st_mtime - LIFETIME_S
+            for path in self.path.iterdir():
+                if path.stat().st_mtime < eldest_s:
+                    path.unlink(missing_ok=True)
 
     def _place(self, repository: str, digest: str) -> Path:
         return self.path / hashlib.sha256(f"{repository} {digest}".encode()).hexdigest()

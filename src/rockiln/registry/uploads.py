@@ -30,7 +30,7 @@ class UploadNotes(Protocol):
     """Remembers where an upload goes on, past the end of this process."""
 
     def recall(self, repository: str, digest: str) -> str:
-        """The upload's address; "" where none is known."""
+        """The upload's address; "" where none is known. `repository` is HOST/NAME."""
 
     def remember(self, repository: str, digest: str, location: str) -> None:
         """Keep the address; "" forgets it."""
@@ -51,12 +51,13 @@ class Uploader:
 
     def __init__(self, session: Session, repository: str, scopes: Scopes, notes: UploadNotes) -> None:
         self._session, self._repository, self._scopes, self._notes = session, repository, scopes, notes
+        self._name = f"{session.registry}/{repository}"
         self._url = f"/v2/{repository}/blobs/uploads/"
 
     def push(self, source: BlobSource, tell: Tell) -> None:
         """Raises RegistryError where it does not arrive, ImageError where the source is not what its digest says."""
-        what = f"{self._session.registry}/{self._repository}: {source.digest[:19]}…"
-        upload = _Upload(location=self._notes.recall(self._repository, source.digest))
+        what = f"{self._name}: {source.digest[:19]}…"
+        upload = _Upload(location=self._notes.recall(self._name, source.digest))
         told = _Told(tell)
         failures, most = 0, 0
         while True:
@@ -75,7 +76,7 @@ class Uploader:
                 upload.location = ""
             else:
                 break
-        self._notes.remember(self._repository, source.digest, "")
+        self._notes.remember(self._name, source.digest, "")
         told.reach(source.size_bytes)
 
     def _is_there(self, digest: str) -> bool:
@@ -90,7 +91,7 @@ class Uploader:
             self._start(upload)
         while source.size_bytes - upload.offset > CHUNK_BYTES:
             self._send_chunk(upload, source, told)
-            self._notes.remember(self._repository, source.digest, upload.location)
+            self._notes.remember(self._name, source.digest, upload.location)
         self._finish(upload, source, told)
 
     def _start(self, upload: _Upload) -> None:
@@ -102,9 +103,13 @@ class Uploader:
         """Ask how far the registry is; where it does not say, begin anew."""
         try:
             response = self._session.ask("GET", upload.location, self._scopes)
-        except MissingFault:
+        except (MissingFault, RegistryError):
             upload.location = ""
             return
+        except PassingFault as fault:
+            if fault.is_unanswered:  # it may be the address of an earlier run
+                upload.location = ""
+            raise
         if response.status_code not in {202, 204}:
             upload.location = ""
             return
@@ -133,8 +138,7 @@ class Uploader:
         require_status(response, 201)
         echoed = response.headers.get("docker-content-digest", source.digest)
         if echoed != source.digest:
-            name = f"{self._session.registry}/{self._repository}"
-            message = f"{name}: {source.digest} was sent, the registry has {echoed}"
+            message = f"{self._name}: {source.digest} was sent, the registry has {echoed}"
             raise RegistryError(message, hint="is a proxy in between? No tag was moved")
 
     def _send(
