@@ -14,7 +14,7 @@ from rockiln_torch.op_table import OPS
 
 @pytest.fixture(autouse=True)
 def _compares_narrow_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """opcheck asks whether an input has changed by torch.allclose, which has no fp8: those are compared by their bits."""
+    """opcheck asks by torch.allclose whether an input has changed; it has no fp8, so bits are compared."""
     allclose = torch.allclose
 
     def compare(one: torch.Tensor, other: torch.Tensor, **words: Any) -> bool:

@@ -37,7 +37,8 @@ def _make_row(form: OpForm) -> str:
 
 def _make_python_table() -> str:
     names = "".join(f'    "{name}",\n' for name in read_forms())
-    return f'"""The native table\'s order → OPS, names. Made by rockiln_torch.generate of the specs."""\n\nOPS = (\n{names})\n'
+    head = '"""The native table\'s order → OPS, names. Made by rockiln_torch.generate of the specs."""'
+    return f"{head}\n\nOPS = (\n{names})\n"
 
 
 def write_files() -> None:

@@ -24,7 +24,8 @@ def find_library() -> Path:
     for place in places:
         if place.is_file():
             return place
-    raise NativeError(f"{NAME} is neither in {places[0].parent} nor in {places[1].parent}; hint: reinstall rockiln-torch")
+    where = f"{places[0].parent} nor in {places[1].parent}"
+    raise NativeError(f"{NAME} is neither in {where}; hint: install rockiln-torch again")
 
 
 @lru_cache(maxsize=1)

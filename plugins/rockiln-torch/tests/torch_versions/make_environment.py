@@ -1,7 +1,7 @@
 """A torch release → an environment that runs it on a CPU, without 3 GB of CUDA: `make_environment.py VERSION FOLDER`.
 
-torch's wheel of a release is for CUDA. Of its libraries only those are installed that the import itself calls; the others
-are stubs (make_stubs.py). So tests of CPU tensors, fakes, compilation and dispatch are torch's own, and no GPU is.
+torch's wheel of a release is for CUDA. Of its libraries only those are installed that the import itself calls; the
+others are stubs (make_stubs.py). So CPU tensors, fakes, compilation and dispatch are torch's own; there is no GPU.
 """
 
 from __future__ import annotations

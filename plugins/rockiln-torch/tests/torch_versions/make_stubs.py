@@ -31,8 +31,9 @@ def list_wanted(folder: Path, missing: Iterable[str]) -> Mapping[str, tuple[set[
     """Soname → functions that torch takes of it with a version of that name, and without one."""
     wanted: dict[str, tuple[set[str], set[str]]] = {name: (set(), set()) for name in missing}
     for library in sorted(folder.glob("*.so")):
-        text = subprocess.run(["nm", "-D", "--undefined-only", str(library)], capture_output=True, text=True, check=True)
-        for symbol in re.findall(r"^\s+[Uw] (\S+)", text.stdout, re.MULTILINE):
+        command = ["nm", "-D", "--undefined-only", str(library)]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for symbol in re.findall(r"^\s+[Uw] (\S+)", text, re.MULTILINE):
             name, _, version = symbol.partition("@")
             version = version.lstrip("@")
             if version in wanted:

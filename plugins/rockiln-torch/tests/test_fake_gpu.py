@@ -1,0 +1,39 @@
+"""torch.ops.rockiln on a fake GPU: the bytes that the kernels' own suite gets, for every family on four archs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from fake_gpu.card import find_packs, use_card
+from fake_gpu.stored import read_stored
+from harness.rotation import NIGHTLY, read_rotation
+
+pytestmark = pytest.mark.skipif("ROCKILN_TEST_PACKS" not in os.environ, reason="no packs: see noxfile.py, session torch")
+ARCHS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
+
+
+def _list_calls() -> list[Path]:
+    """Every third by rotation, all of them by night: executing machine code takes a second or two a call."""
+    folder = Path(os.environ.get("ROCKILN_TEST_PACKS", "/nowhere"))
+    paths = sorted(path for arch in ARCHS for path in (folder / arch / "calls").glob("*.npz"))
+    return paths if NIGHTLY else paths[read_rotation() % 3 :: 3]
+
+
+@pytest.mark.parametrize("path", _list_calls(), ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+def test_op_gives_the_kernels_bytes(path: Path) -> None:
+    stored = read_stored(path)
+    arch = path.parts[-3]
+    with use_card(arch, path.parents[1] / "pack") as card:
+        outputs = stored.call()
+        launches = card.count("launches")
+        assert card.fault is None
+    assert launches, f"{stored.variant} was not launched"
+    for output, value in zip(stored.form.spec.outputs, outputs, strict=True):
+        assert bytes(value.contiguous().view(torch.uint8).flatten().numpy()) == stored.expected[output.name], output.name
+
+
+def test_every_arch_has_packs() -> None:
+    assert all((find_packs() / arch / "pack").is_dir() for arch in ARCHS)
