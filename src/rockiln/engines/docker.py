@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +96,29 @@ class DockerEngine:
                 client.images.remove(loaded.image.reference)
             except docker.errors.ImageNotFound:
                 return
+
+    def pull(self, reference: str, identities: Collection[str]) -> None:
+        """Pull HOST/NAME@sha256:… with the credentials that Docker has. Raises EngineError where another image arrives
+        than one of `identities` (config digest, or manifest digest with containerd's store)."""
+        repository, _, digest = reference.partition("@")
+        with self._client() as client, self.console.progress(f"pull {reference}", 0, "bytes") as progress:
+            done: dict[str, int] = {}
+            for message in client.api.pull(repository, tag=digest, stream=True, decode=True):
+                if error := message.get("error"):
+                    raise EngineError(f"{reference}: docker pull: {error}", hint=_advise(error))
+                current = (message.get("progressDetail") or {}).get("current", 0)
+                if message.get("status") == "Downloading":
+                    progress.advance(max(0, current - done.get(message["id"], 0)))
+                    done[message["id"]] = current
+            found = str(client.images.get(reference).id)
+        if found not in identities:
+            hint = "report the engine's version: `docker version`"
+            raise EngineError(f"{reference}: the engine has {found}", hint=hint)
+
+    def has_cdi(self) -> bool:
+        """Whether the engine gives out devices by CDI (Docker 25 and newer, where it is switched on)."""
+        with self._client() as client:
+            return bool(client.info().get("CDISpecDirs"))
 
     def export(self, name: str) -> Iterator[bytes]:
         """What `docker save NAME` writes, piece by piece. Raises UsageError for an image that the engine lacks."""

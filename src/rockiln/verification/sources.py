@@ -50,24 +50,24 @@ class LayoutSource:
     """A folder. What is attached lies in another layout, as `rockiln attest` leaves it."""
 
     def __init__(self, path: Path, attached_path: Path) -> None:
-        self._path, self._attached_path = path, attached_path
+        self.path, self._attached_path = path, attached_path
 
     @property
     def name(self) -> str:
-        return str(self._path)
+        return str(self.path)
 
     def read_manifest(self) -> tuple[bytes, str]:
-        if _read_file(self._path / "oci-layout") != encode({"imageLayoutVersion": "1.0.0"}):
-            raise VerificationError(f"{self._path / 'oci-layout'}: not what an OCI layout of version 1.0.0 has")
-        entry = read_index(_read_file(self._path / "index.json"), str(self._path / "index.json"))
-        return _require_size(_read_file(self._path / name_blob(entry["digest"])), entry, self.name), entry["digest"]
+        if _read_file(self.path / "oci-layout") != encode({"imageLayoutVersion": "1.0.0"}):
+            raise VerificationError(f"{self.path / 'oci-layout'}: not what an OCI layout of version 1.0.0 has")
+        entry = read_index(_read_file(self.path / "index.json"), str(self.path / "index.json"))
+        return _require_size(_read_file(self.path / name_blob(entry["digest"])), entry, self.name), entry["digest"]
 
     def read_names(self) -> tuple[str, ...]:
-        return _read_names(_read_file(self._path / "index.json"), str(self._path / "index.json"))
+        return _read_names(_read_file(self.path / "index.json"), str(self.path / "index.json"))
 
     @contextmanager
     def open_blob(self, digest: str, size_bytes: int) -> Iterator[Readable]:
-        path = self._path / name_blob(digest)
+        path = self.path / name_blob(digest)
         try:
             with path.open("rb") as file:
                 found = path.stat().st_size

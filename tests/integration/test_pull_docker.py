@@ -1,0 +1,84 @@
+"""A signed image from a real registry into a real engine, run with the line that was printed; two readers of hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from real_registry import run_registry
+from recorded_gpus import write_host
+from rockiln.attest.attached import read_attached
+from rockiln.attest.push_attached import push_attachments
+from rockiln.pull.host import parse_doctor, read_host
+from rockiln.registry.client import open_repository
+from rockiln.registry.protocol import Manifest, source_of_file
+from rockiln.registry.reference import parse_reference
+from signed_image import KEY, OS, WHEELS, SignedImage, sign_image
+from tiny_image import compile_probe, make_tar, write_layout
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> SignedImage:
+    """A CPU image whose only program says what it was given."""
+    folder = tmp_path_factory.mktemp("pull")
+    probe = compile_probe(folder).read_bytes()
+    tars = (make_tar(OS), make_tar((*WHEELS, ("probe", 0o755, probe))))
+    image = write_layout(folder / "image", tars, {"Cmd": ["/probe", "out"]}, "rockiln/tiny:1")
+    return sign_image(folder, image)
+
+
+def push(signed: SignedImage, host: str) -> str:
+    reference = parse_reference(f"{host}/rk/tiny")
+    blobs = signed.path / "image/blobs/sha256"
+    manifest = (blobs / signed.image.digest.removeprefix("sha256:")).read_bytes()
+    with open_repository(reference, os.environ) as repository:
+        for digest in (signed.image.config_digest, *(layer.digest for layer in signed.image.layers)):
+            repository.push_blob(source_of_file(blobs / digest.removeprefix("sha256:"), digest))
+        repository.push_manifest(Manifest(content=manifest, media_type="application/vnd.oci.image.manifest.v1+json"))
+        push_attachments(repository, read_attached(signed.path / "attached"))
+        push_attachments(repository, read_attached(signed.path / "attached"))
+    return f"{host}/rk/tiny@{signed.image.digest}"
+
+
+def rockiln(*words: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "rockiln", *map(str, words)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.mark.docker
+@pytest.mark.registry
+def test_published_image_is_verified_pulled_and_run(signed: SignedImage, tmp_path: Path) -> None:
+    key_path = tmp_path / "cosign.pub"
+    key_path.write_text(KEY.public.to_pem())
+    with run_registry(tmp_path / "registry") as host:
+        name = push(signed, host)
+        said = rockiln("verify", name, "--key", key_path).stdout
+        assert "layers" in said
+        try:
+            pulled = json.loads(rockiln("pull", name, "--key", key_path, "--json").stdout)
+            assert pulled["name"] == name
+            assert pulled["argv"] == ["docker", "run", "--rm", "-it", name]
+            done = rockiln("pull", name, "--key", key_path, "--run", "/probe", "exit", "0")
+            assert shlex.join(["docker", "run", "--rm", name, "/probe", "exit", "0"]) in done.stderr
+            rockiln("pull", name, "--key", key_path, "--run", "/probe", "exit", "7", code=13)
+        finally:
+            subprocess.run(["docker", "image", "rm", "-f", name], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("versions", [(), (90402,), (90402, 90402), (110000, 120001), (90010,)])
+def test_doctor_and_pull_see_the_same_host(tmp_path: Path, versions: tuple[int, ...]) -> None:
+    host = write_host(tmp_path, *versions, cdi=bool(versions))
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "compat/src")}
+    argv = [sys.executable, "-m", "hipcompat", "doctor", "--json", "--fail-on", "never", "--root", str(host)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, env=env, timeout=60)
+    assert parse_doctor(done.stdout, "doctor") == read_host(host)

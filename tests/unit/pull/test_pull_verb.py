@@ -1,0 +1,72 @@
+"""`rockiln pull --dry-run` of a signed layout: what it refuses, and with which exit code. No engine is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rockiln.cli import main
+from signed_image import KEY, SignedImage, make_signed
+
+
+@pytest.fixture
+def key_path(tmp_path: Path) -> Path:
+    path = tmp_path / "cosign.pub"
+    path.write_text(KEY.public.to_pem())
+    return path
+
+
+def make_named(path: Path) -> SignedImage:
+    """As rockiln's own writer names it: pull asks for the name."""
+    signed = make_signed(path)
+    index_path = path / "image/index.json"
+    index = json.loads(index_path.read_text())
+    named = {"io.containerd.image.name": "docker.io/rockiln/tiny:1", "org.opencontainers.image.ref.name": "1"}
+    index["manifests"][0]["annotations"] = named
+    index_path.write_text(json.dumps(index))
+    return signed
+
+
+def write_doctor(path: Path, *archs: str) -> Path:
+    gpus = [{"arch": arch, "render_path": f"/dev/dri/renderD{128 + number}"} for number, arch in enumerate(archs)]
+    renders = [gpu["render_path"] for gpu in gpus]
+    devices = {"kfd": bool(gpus), "render_paths": renders, "gids": [992], "cdi_paths": []}
+    path.write_text(json.dumps({"gpus": gpus, "devices": devices}))
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    code = main(["--quiet", "pull", *map(str, words)])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_image_of_another_gpu_is_refused_with_its_own_code(
+    tmp_path: Path, key_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    signed = make_named(tmp_path / "signed")
+    host = write_doctor(tmp_path / "host.json", "gfx1100")
+    words = (signed.path / "image", "--key", key_path, "--host", host, "--dry-run")
+    code, _, said = run(capsys, *words)
+    assert code == 27
+    assert "the image has code for gfx942, and this host has gfx1100" in said
+
+
+def test_unsigned_and_wrongly_signed_images_are_refused(
+    tmp_path: Path, key_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    signed = make_named(tmp_path / "signed")
+    host = write_doctor(tmp_path / "host.json", "gfx942")
+    (signed.path / "attached").rename(tmp_path / "gone")
+    words = (signed.path / "image", "--key", key_path, "--host", host, "--dry-run")
+    code, _, said = run(capsys, *words)
+    assert (code, "nothing is attached" in said) == (24, True)
+
+
+def test_run_and_another_host_exclude_each_other(
+    tmp_path: Path, key_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = write_doctor(tmp_path / "host.json")
+    assert run(capsys, tmp_path, "--key", key_path, "--host", host, "--run", "true")[0] == 2
