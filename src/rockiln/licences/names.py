@@ -34,7 +34,7 @@ CLASSIFIERS: Mapping[str, str] = {
     "University of Illinois/NCSA Open Source License": "NCSA", "Boost Software License 1.0 (BSL-1.0)": "BSL-1.0",
 }  # fmt: skip
 """https://pypi.org/classifiers/ below License :: OSI Approved. "BSD License" says less than its name here."""
-_COMMON = re.compile(r"/usr/share/common-licenses/([A-Z][A-Za-z]*(?:-[0-9][0-9.]*)?)")
+_COMMON = re.compile(r"/usr/share/common-licenses/([A-Z][A-Za-z]*(?:-[0-9]+(?:\.[0-9]+)*)?)")
 _FIELD = re.compile(r"^License:[ \t]*(\S.*)$", re.MULTILINE)
 _PARTS = re.compile(r"\s*(?:,|\band\b|\bor\b|\bwith\b.*)\s*", re.IGNORECASE)
 _TEXTS: tuple[tuple[str, str], ...] = (
