@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 48 << 20
 """Below the 100 MB that common proxies allow a request to have."""
-READ_BYTES = 1 << 18
+READ_BYTES = 1 << 20
 
 
 class UploadNotes(Protocol):
