@@ -18,6 +18,26 @@ std::atomic<const rockiln_dispatch_api*> dispatch{nullptr};
 std::atomic<bool> is_dispatch_asked{false};
 std::atomic<bool> accepts_host{false};
 std::array<std::atomic<const rockiln_op*>, kOpLimit> ops{};
+std::atomic<int32_t (*)(const char*)> push_range{nullptr};
+std::atomic<int32_t (*)()> pop_range{nullptr};
+
+// A call's range in a profile, if somebody profiles.
+class Range {
+ public:
+  explicit Range(const char* name) : pop_(pop_range.load(std::memory_order_relaxed)) {
+    const auto push = push_range.load(std::memory_order_relaxed);
+    if (push == nullptr || pop_ == nullptr) pop_ = nullptr;
+    else push((std::string("rockiln::") + name).c_str());
+  }
+  ~Range() {
+    if (pop_ != nullptr) pop_();
+  }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  int32_t (*pop_)();
+};
 
 // A plan that is given back when the call is over.
 class Plan {
@@ -190,10 +210,16 @@ void forget_dispatch() {
   for (auto& op : ops) op.store(nullptr);
 }
 
+void trace_calls(int32_t (*push)(const char*), int32_t (*pop)()) {
+  push_range.store(push);
+  pop_range.store(pop);
+}
+
 void accept_host(bool accepts) { accepts_host.store(accepts); }
 
 void serve_call(uint32_t row, bool is_out, StackValue* stack) {
   Arguments arguments(kOps[row], is_out, stack);
+  const Range range(kOps[row].name);
   const rockiln_dispatch_api* api = get_dispatch();
   if (api == nullptr || !arguments.describe(accepts_host.load()))
     return call_python(row, is_out, ROCKILN_TORCH_UNPLANNED, "", arguments, stack);

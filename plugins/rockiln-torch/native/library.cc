@@ -101,6 +101,8 @@ void rockiln_torch_withdraw(const char* key) {
 
 void rockiln_torch_forget_dispatch(void) { forget_dispatch(); }
 
+void rockiln_torch_trace(int32_t (*push)(const char*), int32_t (*pop)(void)) { trace_calls(push, pop); }
+
 uint32_t rockiln_torch_count_ops(void) { return kOpCount; }
 
 const char* rockiln_torch_op_name(uint32_t op) { return op < kOpCount ? kOps[op].name : ""; }

@@ -44,6 +44,9 @@ ROCKILN_TORCH_API void rockiln_torch_forget_dispatch(void);
 ROCKILN_TORCH_API uint32_t rockiln_torch_count_ops(void);
 ROCKILN_TORCH_API const char *rockiln_torch_op_name(uint32_t op);
 
+/* Two functions around every call, push("rockiln::rms_norm") and pop(): roctx's. NULL for both ends it. */
+ROCKILN_TORCH_API void rockiln_torch_trace(int32_t (*push)(const char *name), int32_t (*pop)(void));
+
 /* torch's number of a dtype -> rockiln_dtype of rockiln_dispatch.h, 0 if kernels know no such type. */
 ROCKILN_TORCH_API uint32_t rockiln_torch_name_dtype(int32_t dtype);
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from fake_gpu.card import find_packs, use_card
 from fake_gpu.stored import read_stored
 from harness.rotation import NIGHTLY, read_rotation
 
-pytestmark = pytest.mark.skipif("ROCKILN_TEST_PACKS" not in os.environ, reason="no packs: see noxfile.py, session torch")
+pytestmark = pytest.mark.skipif("ROCKILN_TEST_PACKS" not in os.environ, reason="no packs: nox -s torch makes them")
 ARCHS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
 
 
@@ -32,7 +33,8 @@ def test_op_gives_the_kernels_bytes(path: Path) -> None:
         assert card.fault is None
     assert launches, f"{stored.variant} was not launched"
     for output, value in zip(stored.form.spec.outputs, outputs, strict=True):
-        assert bytes(value.contiguous().view(torch.uint8).flatten().numpy()) == stored.expected[output.name], output.name
+        got = value.contiguous().view(torch.uint8).flatten().numpy().tobytes()
+        assert got == stored.expected[output.name], output.name
 
 
 def test_every_arch_has_packs() -> None:

@@ -55,11 +55,19 @@ def withdraw_ops() -> None:
         for library in _attached.values():
             library._destroy()  # noqa: SLF001  # the only way that torch has
         _attached.clear()
+        _forget_backward()
         for key in ("CPU", "CUDA", ""):
             native.withdraw_key(key)
         if _is_defined:
-            del torch.ops.rockiln
+            delattr(torch.ops, "rockiln")  # noqa: B043  # torch.ops is typed without its namespaces
         _is_defined = False
+
+
+def _forget_backward() -> None:
+    from rockiln_torch import compose_backward, gradients
+
+    compose_backward.withdraw_backward()
+    gradients.forget_ops()
 
 
 def attach_all() -> tuple[str, ...]:

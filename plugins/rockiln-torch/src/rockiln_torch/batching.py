@@ -24,7 +24,7 @@ def make_batching(spec: OpSpec, overload: Any) -> Callable[..., Any]:
         from torch._functorch.autograd_function import custom_function_call_vmap_helper
         from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
-        interpreter = retrieve_current_functorch_interpreter()
+        interpreter: Any = retrieve_current_functorch_interpreter()
         return custom_function_call_vmap_helper(interpreter, rule, overload, *args, **kwargs)
 
     return kernel

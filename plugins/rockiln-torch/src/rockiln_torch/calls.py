@@ -51,6 +51,11 @@ class BoundCall:
             words["format"] = self.form.formats[self.fp6_format]
         return words
 
+    @property
+    def axes(self) -> dict[str, str]:
+        """Dtype axes that no input decides, by name. Raises ValueError for a format that there is not."""
+        return _name_axes(self.form, self.out_dtype, self.fp6_format)
+
 
 def bind_arguments(op: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundCall:
     """As torch's dispatcher passes them: defaults may be left out. Raises TypeError if they do not fit."""

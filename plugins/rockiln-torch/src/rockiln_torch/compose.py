@@ -11,6 +11,7 @@ import torch
 
 from rockiln_torch.calls import BoundCall, check_arguments
 from rockiln_torch.observe import ObservedCall, note_call, observers
+from rockiln_torch.ranges import current
 
 Composition = Callable[..., tuple[torch.Tensor, ...]]
 LOG = logging.getLogger("rockiln_torch")
@@ -31,7 +32,13 @@ def compose_call(call: BoundCall, reason: str = "") -> tuple[torch.Tensor, ...]:
     name = call.form.spec.name
     if observers:
         note_call(describe_composed(call, reason))
-    outputs = find_composition(name)(*call.tensors, **call.words)
+    for range_ in current:
+        range_.push(f"rockiln::{name}")
+    try:
+        outputs = find_composition(name)(*call.tensors, **call.words)
+    finally:
+        for range_ in current:
+            range_.pop()
     return tuple(_detach_alias(output, call) for output in outputs)
 
 

@@ -28,6 +28,13 @@ def define_backward() -> torch.library.Library:
     return library
 
 
+def withdraw_backward() -> None:
+    """Take it back."""
+    if define_backward.cache_info().currsize:
+        define_backward()._destroy()  # noqa: SLF001  # the only way that torch has
+        define_backward.cache_clear()
+
+
 def differentiate(
     op: str,
     tensors: Sequence[torch.Tensor | None],
@@ -75,7 +82,7 @@ def _differentiate(
     if not pairs:
         return [torch.zeros_like(leaf) for leaf in wanted]
     values, given = zip(*pairs, strict=True)
-    made = torch.autograd.grad(values, wanted, given, allow_unused=True)
+    made: Sequence[torch.Tensor | None] = torch.autograd.grad(values, wanted, given, allow_unused=True)
     return [
         torch.zeros_like(leaf) if value is None else value.contiguous()
         for leaf, value in zip(wanted, made, strict=True)

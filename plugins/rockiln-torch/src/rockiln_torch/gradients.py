@@ -59,7 +59,7 @@ class OpFunction(torch.autograd.Function):
         ctx.mark_non_differentiable(*(value for value in outputs if not is_plain_float(value)))
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, *slopes: torch.Tensor | None) -> Any:
         """Gradients of the op's tensors; None for its other arguments."""
         saved = ctx.saved_tensors
@@ -121,6 +121,11 @@ def _call_gradient(
 @lru_cache(maxsize=256)
 def _find_op(name: str) -> Any:
     return getattr(torch.ops.rockiln, name).default
+
+
+def forget_ops() -> None:
+    """After the ops were withdrawn."""
+    _find_op.cache_clear()
 
 
 def list_differentiable() -> tuple[str, ...]:

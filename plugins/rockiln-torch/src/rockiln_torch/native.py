@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int32, c_uint32, c_uint64
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int32, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 NAME = "librockiln_torch.so"
 ComposeFunction = CFUNCTYPE(c_int32, c_uint32, c_uint32, c_uint32, c_char_p, POINTER(c_uint64), POINTER(c_uint64))
@@ -39,7 +40,8 @@ def open_library() -> ctypes.CDLL:
     for name in ("define", "serve", "op_name"):
         getattr(library, f"rockiln_torch_{name}").restype = c_char_p
     library.rockiln_torch_serve.argtypes = library.rockiln_torch_withdraw.argtypes = [c_char_p]
-    library.rockiln_torch_withdraw.restype = None
+    library.rockiln_torch_trace.argtypes = [c_void_p, c_void_p]
+    library.rockiln_torch_withdraw.restype = library.rockiln_torch_trace.restype = None
     library.rockiln_torch_forget_dispatch.restype = None
     library.rockiln_torch_count_ops.restype = library.rockiln_torch_name_dtype.restype = c_uint32
     return library
@@ -69,6 +71,12 @@ def withdraw_key(key: str) -> None:
 def forget_dispatch() -> None:
     """Let the next GPU call look for librockiln's dispatcher anew."""
     open_library().rockiln_torch_forget_dispatch()
+
+
+def trace_calls(push: Any, pop: Any) -> None:
+    """Two C functions, push(name) and pop(), around every native call; None for both ends it."""
+    addresses = (ctypes.cast(function, c_void_p) if function else None for function in (push, pop))
+    open_library().rockiln_torch_trace(*addresses)
 
 
 def _raise_failure(message: bytes | None) -> None:

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import rockiln_torch  # noqa: F401  # defines the ops
 from fake_hip.dispatching import install_over
 from fake_hip.machine import FakeHip
-
-import rockiln_torch  # noqa: F401  # defines the ops
 from rockiln_torch import native
 
 _WRITABLE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw.p \S+ \S+ (\d+)\s*(\S*)$", re.MULTILINE)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from rockiln_kernels.spec import ArraySpec
 
+from rockiln_kernels.spec import ArraySpec
 from rockiln_torch.dtypes import TORCH_DTYPES
 from rockiln_torch.forms import OpForm, read_forms
 

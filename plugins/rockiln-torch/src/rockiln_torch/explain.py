@@ -1,0 +1,132 @@
+"""An op and its arguments → Explanation: who runs that call, with what, why, and why nobody else. Nothing is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from rockiln_kernels.selection.call_text import format_call
+from rockiln_kernels.spec import ArrayValue, Call
+from rockiln_torch.calls import BoundCall, OutputForm, bind_arguments, check_arguments
+from rockiln_torch.compose import describe_composed
+from rockiln_torch.dtypes import NAMES, name_dtype
+from rockiln_torch.forms import read_forms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The answer for one call."""
+
+    op: str
+    arch: str
+    """LLVM's name of the GPU, or the device's type where there is none."""
+    provider: str
+    """pack, aiter or framework."""
+    kernel: str
+    """Key of the pack's variant; "" where the pack does not run it."""
+    reason: str
+    rejected: tuple[tuple[str, str], ...]
+    """Every other candidate, and why it does not run the call."""
+    call: str
+    outputs: tuple[OutputForm, ...]
+
+    def __str__(self) -> str:
+        """Lines for a person."""
+        lines = [f"{self.op} on {self.arch}: {self.kernel or self.provider}", f"  {self.reason}", f"  {self.call}"]
+        return "\n".join([*lines, *(f"  not {name}: {reason}" for name, reason in self.rejected)])
+
+
+def explain(op: str, *args: torch.Tensor | None, arch: str | None = None, **kwargs: Any) -> Explanation:
+    """Who would run `op` on these arguments, which are those of torch.ops.rockiln.
+
+    `arch`: as on a GPU of that name, wherever the tensors are; none has to be here. Without it a tensor asks the GPU
+    that it is on, and any other gets torch's own ops. Raises KeyError for an op that is not there, TypeError or ValueError for
+    arguments that are none of the op.
+    """
+    if op not in read_forms():
+        raise KeyError(f"there is no op called {op!r}; dir(torch.ops.rockiln) names them")
+    call = bind_arguments(op, args, kwargs)
+    outputs = check_arguments(call)
+    gpu = arch or _find_arch(call)
+    if not gpu:
+        return _explain_composed(call, outputs, "")
+    if reason := _find_misfit(call):
+        return _explain_composed(call, outputs, reason, gpu)
+    return _explain_planned(call, outputs, gpu)
+
+
+def _find_arch(call: BoundCall) -> str:
+    device = next(tensor.device for tensor in call.tensors if tensor is not None)
+    if device.type != "cuda":
+        return ""
+    properties = torch.cuda.get_device_properties(device)
+    name: str = getattr(properties, "gcnArchName", "").partition(":")[0]
+    return name or f"sm_{properties.major}{properties.minor}"
+
+
+def _find_misfit(call: BoundCall) -> str:
+    """A dtype that compositions take and kernels do not."""
+    axes = dict(call.form.spec.dtype_axes)
+    for array, tensor in zip(call.form.spec.inputs, call.tensors, strict=True):
+        members = axes.get(array.dtype, (array.dtype,))
+        if tensor is not None and NAMES.get(tensor.dtype) not in members:
+            return f"{array.name} is {name_dtype(tensor.dtype)}; kernels take {', '.join(members)}"
+    return ""
+
+
+def _explain_composed(call: BoundCall, outputs: tuple[OutputForm, ...], reason: str, arch: str = "") -> Explanation:
+    device = next(tensor.device.type for tensor in call.tensors if tensor is not None)
+    observed = describe_composed(call, reason)
+    return Explanation(
+        op=observed.op,
+        arch=arch or device,
+        provider="framework",
+        kernel="",
+        reason=observed.reason,
+        rejected=(("pack", observed.reason),),
+        call=observed.call,
+        outputs=outputs,
+    )
+
+
+def _explain_planned(call: BoundCall, outputs: tuple[OutputForm, ...], arch: str) -> Explanation:
+    from rockiln_kernels.dispatch import CallError, install
+
+    stated = state_call(call)
+    try:
+        plan = install().planner.make_plan(stated, arch)
+    except CallError as error:
+        return _explain_composed(call, outputs, str(error), arch)
+    return Explanation(
+        op=plan.op,
+        arch=arch,
+        provider=plan.provider,
+        kernel=plan.kernel or "",
+        reason=plan.reason,
+        rejected=tuple((item.candidate, item.reason) for item in plan.rejected),
+        call=format_call(stated),
+        outputs=outputs,
+    )
+
+
+def state_call(call: BoundCall) -> Call:
+    """As rockiln_kernels states calls: with strides and alignments."""
+    form = call.form
+    arrays = {
+        array.name: ArrayValue(
+            shape=tuple(tensor.shape),
+            strides=tuple(tensor.stride()),
+            dtype=name_dtype(tensor.dtype),
+            alignment=_find_alignment(tensor),
+        )
+        for array, tensor in zip(form.spec.inputs, call.tensors, strict=True)
+        if tensor is not None
+    }
+    return Call(op=form.spec.name, arrays=arrays, scalars=dict(call.scalars), dtypes=call.axes)
+
+
+def _find_alignment(tensor: torch.Tensor) -> int:
+    address = 0 if tensor.is_meta else tensor.data_ptr()
+    return 256 if address == 0 else min(256, address & -address)
