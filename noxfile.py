@@ -123,6 +123,20 @@ def compat(session: nox.Session) -> None:
 
 
 @nox.session
+def installed(session: nox.Session) -> None:
+    """rockiln-installed, of which rockiln and hipcompat hold a copy: types, tests; each alone, by pip, has it."""
+    folder = ROOT / "plugins" / "rockiln-installed"
+    groups = nox.project.dependency_groups(nox.project.load_toml(folder / "pyproject.toml"), "test", "lint")
+    session.install("--quiet", str(folder), *groups)
+    session.install("--quiet", "--no-deps", str(ROOT), str(ROOT / "compat"))
+    for package in ("rockiln_installed", "rockiln.installed", "hipcompat.installed"):
+        session.run("python", "-c", f"import {package}.builds as b; assert 'site-packages' in b.__file__, b.__file__")
+    session.chdir(folder)
+    session.run("mypy")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
 def facts(session: nox.Session) -> None:
     """Make hipcompat's facts.tsv anew from the packages in a folder; fetches those that are missing."""
     if len(session.posargs) != 1:

@@ -11,6 +11,8 @@ from rockiln.audit.installed.distributions import Distribution, list_distributio
 from rockiln.audit.promises import RECORD_PATH, Promises
 from rockiln.audit.rules import find
 from rockiln.audit.scan import Scan
+from rockiln.installed.builds import find_differing_jax, read_torch_build
+from rockiln.installed.record import find_doubles
 
 TORCH_FAMILY = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm")
 _CUDA_NAMES = re.compile(
@@ -19,7 +21,6 @@ _CUDA_NAMES = re.compile(
 )
 _NOT_CUDA = frozenset({"nvidia-ml-py"})
 """Pure Python, and only says that there is no NVIDIA driver; frameworks for every GPU ask for it."""
-_JAX_PLUGIN = re.compile(r"jax-rocm\d+-(?:plugin|pjrt)")
 _VARIANT = re.compile(r"(?P<kind>rocm|cu|xpu|cpu)(?P<version>\d+(?:\.\d+)?)?")
 
 
@@ -45,16 +46,10 @@ def _find_wrong_torch(scan: Scan) -> Iterator[Finding]:
     """`torch.version.hip` decides: names of AMD's own wheels do not always say rocm."""
     for path, content in scan.tree.texts.items():
         if path.endswith("-packages/torch/version.py"):
-            said = {name: _read_assignment(content, name) for name in ("hip", "cuda", "__version__")}
-            if not said["hip"]:
-                build = f"CUDA {said['cuda']}" if said["cuda"] else "CPUs"
-                yield find("torch-not-hip", path, f"torch {said['__version__']} is a build for {build}: hip is None")
-
-
-def _read_assignment(content: bytes, name: str) -> str:
-    """`hip: Optional[str] = '7.0.51831'` → the text; "" for None or nothing."""
-    matched = re.search(rf"^{name}\b[^=\n]*=\s*['\"]([^'\"]*)['\"]", content.decode("utf-8", "replace"), re.MULTILINE)
-    return matched[1] if matched else ""
+            build = read_torch_build(content.decode("utf-8", "replace"))
+            if not build.hip:
+                target = f"CUDA {build.cuda}" if build.cuda else "CPUs"
+                yield find("torch-not-hip", path, f"torch {build.version} is a build for {target}: hip is None")
 
 
 def _find_cuda_packages(site: Sequence[Distribution]) -> Iterator[Finding]:
@@ -91,19 +86,18 @@ def _say(variant: str) -> str:
 
 
 def _find_jax_faults(site: Sequence[Distribution]) -> Iterator[Finding]:
-    family = [one for one in site if one.key in {"jax", "jaxlib"} or _JAX_PLUGIN.fullmatch(one.key)]
-    versions = {one.version.partition("+")[0].partition(".post")[0] for one in family}
-    if len(versions) > 1:
-        evidence = ", ".join(f"{one.name} {one.version}" for one in family)
-        yield find("jax-versions-differ", family[0].folder, evidence)
+    family = find_differing_jax((one.key, one.version) for one in site)
+    if family:
+        names = {key for key, _ in family}
+        found = [one for one in site if one.key in names]
+        evidence = ", ".join(f"{one.name} {one.version}" for one in found)
+        yield find("jax-versions-differ", found[0].folder, evidence)
 
 
 def _find_doubles(site: Sequence[Distribution]) -> Iterator[Finding]:
-    for key, group in groupby(sorted(site, key=lambda one: one.key), key=lambda one: one.key):
-        copies = list(group)
-        if len({one.version for one in copies}) > 1:
-            evidence = f"{key}: {', '.join(one.folder.rpartition('/')[2] for one in copies)}"
-            yield find("distribution-twice", copies[0].site, evidence)
+    for key, _ in find_doubles((one.key, one.version) for one in site):
+        evidence = ", ".join(one.folder.rpartition("/")[2] for one in site if one.key == key)
+        yield find("distribution-twice", site[0].site, f"{key}: {evidence}")
 
 
 def _find_changed(site: Sequence[Distribution], promises: Promises) -> Iterator[Finding]:

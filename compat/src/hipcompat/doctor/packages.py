@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import posixpath
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hipcompat.doctor.finding import Finding
 from hipcompat.doctor.host import Host
+from hipcompat.installed.builds import JAX_CUDA, JAX_ROCM, find_differing_jax, read_torch_build
+from hipcompat.installed.record import find_doubles, normalize_name, read_record
 
 _FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+?)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
-_ASSIGNED = r"""^{}\s*(?::[^=\n]+)?=\s*(?:None|['"]([^'"]*)['"])"""
-_JAX_ROCM = re.compile(r"jax-rocm\d+-(?:plugin|pjrt)$")
-_JAX_CUDA = re.compile(r"jax-cuda\d+-(?:plugin|pjrt)$")
 _TOLD = 3
 
 
@@ -46,7 +41,7 @@ def list_distributions(host: Host) -> tuple[Distribution, ...]:
     found = ((site, name, _FOLDER.match(name)) for site in host.sites for name in host.list(site))
     return tuple(
         Distribution(
-            name=re.sub(r"[-_.]+", "-", match["name"]).lower(), version=match["version"], site=site, folder=name
+            name=normalize_name(match["name"]), version=match["version"], site=site, folder=name
         )
         for site, name, match in found
         if match
@@ -62,17 +57,11 @@ def read_identities(host: Host, dists: Sequence[Distribution]) -> tuple[Identity
 
 
 def _read_torch(host: Host, site: str) -> Identity | None:
-    """torch/version.py is written by its build: the only place that says HIP, whatever the version is called."""
     text = host.read(f"{site}/torch/version.py")
     if text is None:
         return None
-    version, hip, cuda = (_read_assigned(text, name) for name in ("__version__", "hip", "cuda"))
-    return Identity(framework="torch", version=version, hip=hip, cuda=cuda)
-
-
-def _read_assigned(text: str, name: str) -> str:
-    match = re.search(_ASSIGNED.format(re.escape(name)), text, re.MULTILINE)
-    return (match[1] or "") if match else ""
+    build = read_torch_build(text)
+    return Identity(framework="torch", version=build.version, hip=build.hip, cuda=build.cuda)
 
 
 def _read_tensorflow(host: Host, site: str, dists: Sequence[Distribution]) -> Identity | None:
@@ -94,8 +83,8 @@ def _read_jax(dists: Sequence[Distribution]) -> Identity | None:
     jax = next((one for one in dists if one.name == "jaxlib"), None)
     if jax is None:
         return None
-    hip = next((one.version for one in dists if _JAX_ROCM.match(one.name)), "")
-    cuda = next((one.version for one in dists if _JAX_CUDA.match(one.name)), "")
+    hip = next((one.version for one in dists if JAX_ROCM.fullmatch(one.name)), "")
+    cuda = next((one.version for one in dists if JAX_CUDA.fullmatch(one.name)), "")
     return Identity(framework="jax", version=jax.version, hip=hip, cuda=cuda)
 
 
@@ -125,22 +114,18 @@ _ADVICE = {
 
 
 def _find_jax_faults(dists: Sequence[Distribution]) -> Iterator[Finding]:
-    family = [one for one in dists if one.name in {"jax", "jaxlib"} or _JAX_ROCM.match(one.name)]
-    versions = {one.version.partition("+")[0].partition(".post")[0] for one in family}
-    if len(versions) > 1:
-        message = ", ".join(f"{one.name} {one.version}" for one in family)
+    family = find_differing_jax((one.name, one.version) for one in dists)
+    if family:
+        message = ", ".join(f"{name} {version}" for name, version in family)
         yield Finding(rule="jax-versions-differ", severity="error", message=f"versions differ: {message}",
                       advice=("all of them must be of one version",))  # fmt: skip
 
 
 def find_install_faults(host: Host, dists: Sequence[Distribution]) -> Iterator[Finding]:
     """One distribution in two versions, one file of two distributions."""
-    by_name: dict[tuple[str, str], list[Distribution]] = {}
-    for one in dists:
-        by_name.setdefault((one.site, one.name), []).append(one)
-    for (site, name), copies in by_name.items():
-        if len(copies) > 1:
-            message = f"{name} is in {site} as {' and '.join(one.version for one in copies)}"
+    for site in dict.fromkeys(one.site for one in dists):
+        for name, versions in find_doubles((one.name, one.version) for one in dists if one.site == site):
+            message = f"{name} is in {site} as {' and '.join(versions)}"
             yield Finding(rule="distribution-twice", severity="error", message=message,
                           advice=(f"pip uninstall {name}, twice, and install it again",))  # fmt: skip
     yield from _find_collisions(host, dists)
@@ -169,8 +154,7 @@ _CUDA_PYTHON = frozenset({"cuda-bindings", "cuda-python", "hip-python-interop"})
 
 
 def _read_record(host: Host, one: Distribution) -> Iterator[tuple[str, str]]:
-    text = host.read(f"{one.site}/{one.folder}/RECORD") or ""
-    csv.field_size_limit(sys.maxsize)  # the default, 131,072, ends in an exception: a long name is no damage
-    for row in csv.reader(io.StringIO(text, newline="")):
-        if len(row) >= 2 and row[1] and "__pycache__" not in row[0]:
-            yield posixpath.normpath(posixpath.join(one.site, row[0])), row[1]
+    """Files that RECORD has a hash for."""
+    for path, digest in read_record(host.read(f"{one.site}/{one.folder}/RECORD") or "", one.site):
+        if digest and "__pycache__" not in path:
+            yield path, digest

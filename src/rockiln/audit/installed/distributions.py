@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import json
-import posixpath
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.parser import BytesHeaderParser
 
 from rockiln.audit.installed.tree import Tree
+from rockiln.installed.record import normalize_name, read_record
 
 _SITE = re.compile(r"(?P<site>.*/(?:site|dist)-packages)/(?P<name>[^/]+)")
 _METADATA = re.compile(
@@ -47,7 +44,7 @@ class Distribution:
     @property
     def key(self) -> str:
         """The name as indexes compare it."""
-        return re.sub(r"[-_.]+", "-", self.name).lower()
+        return normalize_name(self.name)
 
 
 def list_distributions(tree: Tree) -> tuple[Distribution, ...]:
@@ -84,12 +81,8 @@ def _read_direct_url(tree: Tree, folder: str) -> dict[str, object]:
 
 
 def _read_rows(content: bytes, site: str) -> Iterator[RecordRow]:
-    """https://packaging.python.org/en/latest/specifications/recording-installed-packages/#the-record-file"""
-    csv.field_size_limit(sys.maxsize)  # the default, 131,072, ends in an exception: a long name is no damage
-    for row in csv.reader(io.StringIO(content.decode("utf-8", "surrogateescape"), newline="")):
-        if row and row[0]:
-            path = posixpath.normpath(posixpath.join("/", site, row[0])).lstrip("/")
-            yield RecordRow(path=path, sha256=_decode_hash(row[1] if len(row) > 1 else ""))
+    for path, digest in read_record(content.decode("utf-8", "surrogateescape"), f"/{site}"):
+        yield RecordRow(path=path.lstrip("/"), sha256=_decode_hash(digest))
 
 
 def _decode_hash(text: str) -> str:
