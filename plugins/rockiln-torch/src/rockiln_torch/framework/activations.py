@@ -17,7 +17,7 @@ def activate(x: Tensor, suffix: str, *, interleaved: bool = False) -> Tensor:
     if suffix == "_silu":
         return functional.silu(x)
     if suffix == "_gelu":
-        return gate_gelu(x, 1.0)  # torch's own may give NaN of infinity
+        return gate_gelu(x, 1.0)
     if suffix == "_gelu_tanh":
         return functional.gelu(x, approximate="tanh")
     return apply_gate(x, gate_silu, interleaved=interleaved) if suffix == "_swiglu" else x

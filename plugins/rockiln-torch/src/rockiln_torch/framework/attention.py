@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from rockiln_torch.framework.tensors import needs_gradient, widen
+from rockiln_torch.framework.tensors import is_finite, needs_gradient, widen
 
 SCORES = 1 << 24
 """How many scores one block of queries may have, over all heads: 64 MB of f32."""
@@ -58,7 +58,12 @@ def attend(
         )
         for start in range(0, queries, step)
     ]
-    return torch.cat([out for out, _ in parts], dim=1), torch.cat([lse for _, lse in parts], dim=1)
+    return join([out for out, _ in parts], dim=1), join([lse for _, lse in parts], dim=1)
+
+
+def join(parts: list[Tensor], dim: int) -> Tensor:
+    """torch.cat without a copy where there is one part."""
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)
 
 
 def _see_block(start: int, step: int, q: Tensor, k: Tensor, causal: bool, window_left: int) -> Tensor | None:
@@ -74,9 +79,9 @@ def _see_nothing(q: Tensor, v: Tensor, sinks: Tensor | None) -> tuple[Tensor, Te
 
 def _takes_flash(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None) -> bool:
     is_followed = sinks is not None and needs_gradient(q, k, v, sinks)
-    if q.device.type != "cpu" or not q.shape[2] == k.shape[2] == v.shape[2] > 0 or is_followed:
+    if q.shape[1] == 1 or q.device.type != "cpu" or not q.shape[2] == k.shape[2] == v.shape[2] > 0 or is_followed:
         return False
-    return all(bool(part.detach().sum().isfinite()) for part in (q, k, v))
+    return is_finite(q, k, v)
 
 
 def _attend_flash(
@@ -90,13 +95,13 @@ def _attend_flash(
         else see_keys(slice(0, queries), queries, keys, causal=causal, window_left=window_left, device=q.device)
     )
     mask = None if seen is None else torch.zeros(seen.shape, dtype=widen(q).dtype).masked_fill_(~seen, -torch.inf)
-    group = q.shape[0] // k.shape[0]
-    k, v = (part.repeat_interleave(group, dim=0) if group > 1 else part for part in (k, v))
+    shape = (k.shape[0], q.shape[0] // k.shape[0])  # groups, and heads of one
     q, k, v = (part if part.stride(2) == 1 else part.contiguous() for part in (widen(q), widen(k), widen(v)))
+    k, v = (part.unsqueeze(1).expand(*shape, *part.shape[1:]) for part in (k, v))
     out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(  # noqa: SLF001  # gives the log-sum-exp
-        q[None], k[None], v[None], 0.0, is_plain, attn_mask=mask, scale=scale
+        q.view(*shape, *q.shape[1:]), k, v, 0.0, is_plain, attn_mask=mask, scale=scale
     )
-    out, lse = out[0], lse[0]
+    out, lse = out.flatten(0, 1), lse.flatten(0, 1)
     if seen is not None:
         blind = ~seen.any(dim=1)
         out, lse = out.masked_fill(blind[None, :, None], 0.0), lse.masked_fill(blind[None], -torch.inf)
@@ -148,7 +153,7 @@ def attention_prefill(
     if covered < q.shape[0]:  # rows behind the last sequence
         outs.append(q.new_zeros(q.shape[0] - covered, q.shape[1], v.shape[2]))
         lses.append(lses[0].new_full((q.shape[1], q.shape[0] - covered), -torch.inf))
-    return torch.cat(outs).contiguous(), torch.cat(lses, dim=1).contiguous()
+    return join(outs, 0).contiguous(), join(lses, 1).contiguous()
 
 
 def attention_prefill_backward(

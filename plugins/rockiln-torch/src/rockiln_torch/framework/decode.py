@@ -16,7 +16,7 @@ def gather_tokens(cache: Tensor, table: Tensor, count: int) -> Tensor:
     """The first `count` tokens of one sequence, of a cache [NB, BS, ...]; no other page is read."""
     blocks = -(-count // cache.shape[1])
     pages = cache.view(torch.uint8) if cache.element_size() == 1 else cache  # not all indexing knows fp8
-    tokens = pages[table[:blocks].long()].flatten(0, 1)[:count]
+    tokens = pages.index_select(0, table[:blocks]).flatten(0, 1)[:count]
     return tokens.view(cache.dtype)
 
 

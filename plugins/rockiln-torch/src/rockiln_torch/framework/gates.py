@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from rockiln_torch.framework.narrow import quantise_fp8, quantise_mx
-from rockiln_torch.framework.tensors import compute_rows, widen
+from rockiln_torch.framework.tensors import compute_rows, is_finite, needs_gradient, widen
 
 Gate = Callable[[Tensor, float], Tensor]
 Slope = Callable[[Tensor, float], Tensor]
@@ -25,13 +25,14 @@ def gate_silu(g: Tensor, alpha: float) -> Tensor:
 
 
 def gate_gelu(g: Tensor, _alpha: float) -> Tensor:
-    """g / 2 * erfc(-g / sqrt 2), which is exact where it is small, unlike 1 + erf."""
-    return g * torch.erfc(g * -math.sqrt(0.5)) * 0.5
+    """g / 2 * (1 + erf(g / sqrt 2)). torch's own may give NaN of infinity on a CPU."""
+    y = functional.gelu(g)
+    return y if g.device.type != "cpu" or is_finite(y) else g * torch.erfc(g * -math.sqrt(0.5)) * 0.5
 
 
 def gate_gelu_tanh(g: Tensor, _alpha: float) -> Tensor:
-    """g * sigmoid(2 z), which is g / 2 * (1 + tanh z), without cancellation."""
-    return g * torch.sigmoid((2.0 * _ROOT) * (g + 0.044715 * g * g * g))
+    """g / 2 * (1 + tanh(sqrt(2 / pi) * (g + 0.044715 g^3)))."""
+    return functional.gelu(g, approximate="tanh")
 
 
 def slope_silu(g: Tensor, alpha: float) -> Tensor:
@@ -75,18 +76,18 @@ def apply_gate(
     `signs_zero`: u + 0 is computed, too, which makes 0 of -0; codes hold the sign of a zero.
     """
     g, u = split_pair(x, interleaved=interleaved)
-    g = widen(g)
+    g, in_place = widen(g), not needs_gradient(x)
     if limit > 0.0:
         g, u = g.clamp(max=limit), widen(u).clamp(-limit, limit)
     if up_offset or signs_zero:
-        u = widen(u) + up_offset
-    return gate(g, alpha) * u
+        u = u.add_(up_offset) if in_place and limit > 0.0 else widen(u) + up_offset
+    y = gate(g, alpha)
+    return y.mul_(u) if in_place else y * u
 
 
 def gate_and_mul(gate: Gate, x: Tensor, **scalars: Any) -> tuple[Tensor]:
     """y [..., D2 / 2] of x [..., D2]."""
-    (y,) = compute_rows(lambda rows: (apply_gate(rows, gate, **scalars),), (x,), ((x.shape[-1] // 2, x.dtype),))
-    return (y,)
+    return (compute_rows(lambda rows: apply_gate(rows, gate, **scalars), x.shape[-1] // 2, x),)
 
 
 def gate_and_mul_fp8(gate: Gate, x: Tensor, *, out_dtype: torch.dtype, **scalars: Any) -> tuple[Tensor, Tensor]:
@@ -112,17 +113,16 @@ def gate_and_mul_backward(
 ) -> tuple[Tensor]:
     """dx [..., D2] of dy [..., D2 / 2] and x; 0 where limit cuts."""
 
-    def differentiate(dy: Tensor, x: Tensor) -> tuple[Tensor]:
+    def differentiate(x: Tensor, dy: Tensor) -> Tensor:
         g, u = (widen(part) for part in split_pair(x, interleaved=interleaved))
         cut_g, cut_u = (g.clamp(max=limit), u.clamp(-limit, limit)) if limit > 0.0 else (g, u)
         wide = widen(dy)
         dg, du = wide * (cut_u + up_offset) * slope(cut_g, alpha), wide * gate(cut_g, alpha)
         if limit > 0.0:
             dg, du = dg.masked_fill(g > limit, 0.0), du.masked_fill(u.abs() > limit, 0.0)
-        return (torch.stack((dg, du), dim=-1).flatten(-2) if interleaved else torch.cat((dg, du), dim=-1),)
+        return torch.stack((dg, du), dim=-1).flatten(-2) if interleaved else torch.cat((dg, du), dim=-1)
 
-    (dx,) = compute_rows(differentiate, (dy, x), ((x.shape[-1], x.dtype),))
-    return (dx,)
+    return (compute_rows(differentiate, x.shape[-1], x, dy),)
 
 
 def _make_family(name: str, gate: Gate, slope: Slope, **defaults: Any) -> dict[str, Callable[..., tuple[Tensor, ...]]]:

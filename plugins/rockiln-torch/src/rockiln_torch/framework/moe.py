@@ -46,7 +46,8 @@ def mix_experts(
         value = multiply(rows[tokens].to(gate_up.dtype), gate_up, _match(own[0], gate_up))
         hidden = apply_gate(value, gate_silu, **gate).to(x.dtype)
         part = multiply(hidden.to(down.dtype), down, _match(own[1], down))
-        out = out.index_add(0, tokens, widen(part) * share[slots])
+        part = widen(part) * share[slots]
+        out = out.index_add(0, tokens, part) if part.requires_grad else out.index_add_(0, tokens, part)
     return out.to(x.dtype).reshape(x.shape)
 
 

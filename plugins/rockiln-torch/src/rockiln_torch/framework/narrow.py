@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rockiln_torch.framework.tensors import split_last, widen
+from rockiln_torch.framework.tensors import cut_rows, is_worth_cutting, split_last, widen
 
 FP8 = {
     "e4m3": torch.float8_e4m3fn,
@@ -40,15 +40,25 @@ def scale_fp8(largest: Tensor, name: str) -> Tensor:
 
 def apply_scale(values: Tensor, scale: Tensor, name: str) -> Tensor:
     """fp8 codes of values * (1 / scale), both steps in f32."""
-    return cast_fp8(values.float() * scale.reciprocal(), name)
+    inverse, limit = scale.reciprocal(), MAXIMA[name]
+    if not is_worth_cutting(values) or scale.shape != (*values.shape[:-1], 1):
+        return (values.float() * inverse).clamp_(-limit, limit).to(FP8[name])
+    codes = torch.empty_like(values, dtype=FP8[name], memory_format=torch.contiguous_format)
+    flat, factors, result = (
+        values.reshape(-1, values.shape[-1]),
+        inverse.reshape(-1, 1),
+        codes.view(-1, values.shape[-1]),
+    )
+    for rows in cut_rows(*flat.shape):
+        result[rows].copy_((flat[rows].float() * factors[rows]).clamp_(-limit, limit))
+    return codes
 
 
 def find_largest(values: Tensor) -> Tensor:
     """max |.| along the last dim, which may be empty (0); NaN if there is one."""
     if not values.shape[-1]:
         return values.new_zeros(values.shape[:-1])
-    low, high = values.aminmax(dim=-1)
-    return torch.maximum(low.neg(), high).abs()
+    return values.abs().amax(dim=-1)
 
 
 def quantise_fp8(values: Tensor, dtype: torch.dtype, *, group: int = 0) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from rockiln_torch.framework.narrow import quantise_fp8, quantise_mx
-from rockiln_torch.framework.tensors import compute_rows, widen
+from rockiln_torch.framework.tensors import compute_rows, is_worth_cutting, widen
 
 
 def normalise(x: Tensor, weight: Tensor, eps: float, weight_offset: float) -> Tensor:
@@ -22,10 +22,9 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6, weight_offset: flo
     """y like x [..., N]; weight [N]."""
     own = widen(weight)
     own = own + weight_offset if weight_offset else own
-    if own.requires_grad and torch.is_grad_enabled():
-        return (normalise(x, own, eps, 0.0).to(x.dtype),)
-    (y,) = compute_rows(lambda rows: (normalise(rows, own, eps, 0.0),), (x,), ((x.shape[-1], x.dtype),))
-    return (y,)
+    if own.requires_grad or not is_worth_cutting(x):
+        return (functional.rms_norm(widen(x), (x.shape[-1],), own, eps).to(x.dtype),)
+    return (compute_rows(lambda rows: functional.rms_norm(rows.float(), (x.shape[-1],), own, eps), x.shape[-1], x),)
 
 
 def add_rms_norm(

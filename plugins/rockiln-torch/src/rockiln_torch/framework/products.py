@@ -13,14 +13,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from rockiln_torch.framework.activations import POINTWISE, activate
-from rockiln_torch.framework.tensors import needs_gradient, widen
+from rockiln_torch.framework.tensors import is_worth_cutting, needs_gradient, widen
+
+WEIGHT_ELEMENTS = 1 << 20
+"""So much of b is widened at a time: 4 MB of f32."""
 
 
 @lru_cache(maxsize=8)
 def has_fast_halves(dtype: torch.dtype) -> bool:
     """Whether this CPU multiplies matrices of `dtype` with oneDNN, as torch itself asks before it does."""
     name = {torch.bfloat16: "_is_mkldnn_bf16_supported", torch.float16: "_is_mkldnn_fp16_supported"}.get(dtype)
-    has_library: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    has_library: bool = torch.backends.mkldnn.is_available()
     ask = getattr(torch.ops.mkldnn, name, None) if name and has_library else None
     return bool(ask and ask())
 
@@ -37,12 +40,19 @@ def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a b^T + bias of a [..., K] and b [N, K], rounded once, to the dtype of a."""
     if is_multiplied_as_is(a.dtype, a.device):
         return functional.linear(a, b, bias)
-    return functional.linear(widen(a), widen(b), None if bias is None else widen(bias)).to(a.dtype)
+    return multiply_wide(a, b, bias).to(a.dtype)
 
 
 def multiply_wide(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a b^T + bias in f32 (f64 of f64), for what is computed before it is rounded."""
-    return functional.linear(widen(a), widen(b), None if bias is None else widen(bias).to(widen(a).dtype))
+    own = None if bias is None else widen(bias).to(widen(a).dtype)
+    if not is_worth_cutting(b, a) or needs_gradient(bias):
+        return functional.linear(widen(a), widen(b), own)
+    wide, out = widen(a).reshape(-1, a.shape[-1]), []
+    for start in range(0, b.shape[0], step := max(1, WEIGHT_ELEMENTS // b.shape[1])):
+        part = None if own is None else own[start : start + step]
+        out.append(functional.linear(wide, b[start : start + step].float(), part))
+    return torch.cat(out, dim=1).view(*a.shape[:-1], b.shape[0])
 
 
 def multiply_and_activate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -26,29 +26,37 @@ def needs_gradient(*tensors: Tensor | None) -> bool:
     return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
-def compute_rows(
-    function: Callable[..., tuple[Tensor, ...]], rows: Sequence[Tensor], outputs: Sequence[tuple[int, torch.dtype]]
-) -> tuple[Tensor, ...]:
-    """`function` of blocks of rows, put together.
+def is_finite(*tensors: Tensor) -> bool:
+    """Whether every number is finite, by their sums; now and then False though they are. For CPUs: a GPU would wait."""
+    return all(bool(tensor.detach().sum().isfinite()) for tensor in tensors)
 
-    `rows` are [..., N] with the same leading dims; the function gives for a block [R, N] of each one tensor [R, W] an
-    output, in any dtype; `outputs` are (W, dtype of the result). W = 0: one number a row, [R].
-    On a GPU, under autograd and for few elements it is one block.
-    """
-    lead, first = rows[0].shape[:-1], rows[0]
-    if not _is_worth_cutting(rows):
-        return tuple(
-            part.to(dtype).reshape(*lead, width) for part, (width, dtype) in zip(function(*rows), outputs, strict=True)
-        )
-    flat = [row.reshape(-1, row.shape[-1]) for row in rows]
-    count, step = flat[0].shape[0], max(1, BLOCK_ELEMENTS // max(1, first.shape[-1]))
-    results = [first.new_empty((count, width), dtype=dtype) for width, dtype in outputs]
+
+def is_worth_cutting(x: Tensor, *others: Tensor) -> bool:
+    """Whether rows of x are computed a block at a time: many on a CPU, in a narrow type, and not for autograd."""
+    return (
+        x.device.type == "cpu"
+        and x.element_size() < 4
+        and x.numel() > BLOCK_ELEMENTS
+        and not needs_gradient(x, *others)
+    )
+
+
+def cut_rows(count: int, width: int) -> Iterator[slice]:
+    """Slices of `count` rows of `width` elements, some BLOCK_ELEMENTS each."""
+    step = max(1, BLOCK_ELEMENTS // max(1, width))
     for start in range(0, count, step):
-        parts = function(*(row[start : start + step] for row in flat))
-        for result, part in zip(results, parts, strict=True):
-            result[start : start + step].copy_(part)
-    return tuple(result.reshape(*lead, *result.shape[1:]) for result in results)
+        yield slice(start, min(start + step, count))
 
 
-def _is_worth_cutting(rows: Sequence[Tensor]) -> bool:
-    return rows[0].device.type == "cpu" and rows[0].numel() > BLOCK_ELEMENTS and not needs_gradient(*rows)
+def compute_rows(function: Callable[..., Tensor], width: int, x: Tensor, *others: Tensor) -> Tensor:
+    """`function` of x and others [..., N], all with the same leading dims, [..., width] in the dtype of x.
+
+    The function gives [R, width] in any dtype of R rows of each, or of all at once where cutting is not worth it.
+    """
+    if not is_worth_cutting(x, *others):
+        return function(x, *others).to(x.dtype)
+    flat = [row.reshape(-1, row.shape[-1]) for row in (x, *others)]
+    result = x.new_empty(flat[0].shape[0], width)
+    for rows in cut_rows(flat[0].shape[0], x.shape[-1]):
+        result[rows].copy_(function(*(row[rows] for row in flat)))
+    return result.view(*x.shape[:-1], width)
