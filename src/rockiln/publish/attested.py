@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rockiln.attest.envelope import ENVELOPE_TYPE, STATEMENT_TYPE
 from rockiln.attest.statement import make_statement, read_statement
 from rockiln.console import printable
 from rockiln.errors import RegistryError, VerificationError
-from rockiln.publish.results import PREDICATE_TYPE, TierResult, read_results
+from rockiln.publish.results import OWN_KEY, PREDICATE_TYPE, TierResult, read_results
 from rockiln.registry.artifacts import Artifact, attach_artifact, read_artifact
 from rockiln.registry.protocol import Descriptor, Repository
 
@@ -58,6 +61,22 @@ def find_attested(
         except (ValueError, VerificationError, RegistryError) as fault:
             refused.append(printable(f"{referrer.digest[:19]}…: {fault}"))
     return Attested(results=tuple(results), refused=tuple(refused))
+
+
+def read_seconds(repository: Repository, digest: str) -> dict[str, float]:
+    """Tier → seconds that its checks took, of the last run of each that was attested of the manifest `digest`: for
+    people to compare, so no signature is looked at, and what cannot be read counts for nothing."""
+    found: dict[str, tuple[str, float]] = {}
+    for referrer in repository.list_referrers(digest, STATEMENT_TYPE):
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RegistryError):
+            content = read_artifact(repository, referrer).content
+            value = json.loads(content)
+            statement = json.loads(base64.b64decode(value["payload"])) if "payload" in value else value
+            own = statement["predicate"][OWN_KEY]
+            for tier, said in own["tiers"].items():
+                run = (str(own["finished"]), float(said["seconds"]))
+                found[str(tier)] = max(run, found.get(str(tier), run))
+    return {tier: seconds for tier, (_, seconds) in sorted(found.items())}
 
 
 def _read_one(

@@ -19,9 +19,11 @@ SCHEMA = 1
 
 
 def annotate(sizes: Sizes) -> dict[str, str]:
-    """{"dev.rockiln.sizes": JSON}: packages as [version, bytes, files], archs, kinds. Layers have their own."""
+    """{"dev.rockiln.sizes": JSON}: packages as [version, bytes, files], archs, kinds, and where there are kernel packs
+    their ops. Layers have their own."""
     packages = {name: [found.version, found.size_bytes, found.files] for name, found in sizes.packages.items()}
     value = {"schema": SCHEMA, "packages": packages, "archs": dict(sizes.archs), "kinds": dict(sizes.kinds)}
+    value |= {"ops": {arch: dict(ops) for arch, ops in sizes.ops.items()}} if sizes.ops else {}
     return {ANNOTATION: encode(value).decode()}
 
 
@@ -35,6 +37,10 @@ def read_manifest(name: str, digest: str, manifest: Mapping[str, Any], diff_ids:
             for owner, (version, size_bytes, files) in said.get("packages", {}).items()
         }
         archs = {str(arch): int(size_bytes) for arch, size_bytes in said.get("archs", {}).items()}
+        ops = {
+            str(arch): {str(op): int(number) for op, number in found.items()}
+            for arch, found in said.get("ops", {}).items()
+        }
         kinds = {str(kind): int(size_bytes) for kind, size_bytes in said.get("kinds", {}).items()}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as fault:
         hint = "is this an image for linux/amd64?"
@@ -42,7 +48,7 @@ def read_manifest(name: str, digest: str, manifest: Mapping[str, Any], diff_ids:
     return Sizes(
         name=name, digest=digest, compressed_bytes=sum(layer.compressed_bytes for layer in layers),
         unpacked_bytes=sum(package.size_bytes for package in packages.values()), packages=packages, archs=archs,
-        kinds=kinds, layers=layers, code={},
+        kinds=kinds, layers=layers, code={}, ops=ops,
     )  # fmt: skip
 
 

@@ -27,10 +27,29 @@ def _list_lines(difference: Difference) -> Iterator[str]:
     yield from _describe_part("packages", difference.packages)
     yield from _describe_part("archs", difference.archs)
     yield from _describe_part("kinds", difference.kinds)
+    yield from describe_ops(difference)
+    yield from describe_smoke(difference)
     if difference.files is None:
         yield "files: not told by a published image; pull it to a layout to compare them"
     else:
         yield from _describe_part("files", difference.files)
+
+
+def describe_ops(difference: Difference) -> Iterator[str]:
+    """Ops that came or went, then those whose number of kernels differs."""
+    came = [one.name for one in difference.ops if one.before is None]
+    went = [one.name for one in difference.ops if one.after is None]
+    moved = [f"{one.name} {one.before} → {one.after}" for one in difference.ops if None not in {one.before, one.after}]
+    for title, names in (("ops that came", came), ("ops that went", went), ("variants of ops", moved)):
+        if names:
+            yield f"{title}: {', '.join(names)}"
+
+
+def describe_smoke(difference: Difference) -> Iterator[str]:
+    """Seconds of two runs, maybe on two machines: a factor of two says something, a tenth does not."""
+    for one in difference.smoke:
+        before, after = ("not smoked" if value is None else f"{value:.1f} s" for value in (one.before, one.after))
+        yield f"smoke, tier {one.name}: {before} → {after}"
 
 
 def _describe_layers(difference: Difference) -> Iterator[str]:

@@ -25,6 +25,14 @@ class Change(NamedTuple):
         return self.after_bytes - self.before_bytes
 
 
+class Moved(NamedTuple):
+    """A number of both images; None where one has no such thing."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """One side of a comparison."""
@@ -32,6 +40,8 @@ class Measured:
     sizes: Sizes
     files: Mapping[str, FileSize] | None = None
     """None where nobody tells: a published image that was not pulled."""
+    smoke: Mapping[str, float] | None = None
+    """Tier → seconds that its checks took; None where nobody has smoked it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +62,10 @@ class Difference:
     """What who has the old image must pull."""
     files: tuple[Change, ...] | None
     """None where one of the images does not tell: a published one that was not pulled."""
+    ops: tuple[Moved, ...] = ()
+    """ "gfx942 rms_norm": variants in kernel packs, where the numbers differ."""
+    smoke: tuple[Moved, ...] = ()
+    """Seconds by tier, of whichever image they are known."""
 
 
 def compare(older: Measured, newer: Measured) -> Difference:
@@ -71,7 +85,21 @@ def compare(older: Measured, newer: Measured) -> Difference:
         old_layers=tuple(layer for layer in old.layers if _identify(layer) not in kept),
         new_layers=tuple(layer for layer in new.layers if _identify(layer) not in kept),
         files=files,
+        ops=_compare_ops(old, new),
+        smoke=_compare_smoke(older.smoke or {}, newer.smoke or {}),
     )
+
+
+def _compare_ops(old: Sizes, new: Sizes) -> tuple[Moved, ...]:
+    before, after = (
+        {f"{arch} {op}": number for arch, ops in one.ops.items() for op, number in ops.items()} for one in (old, new)
+    )
+    moved = (Moved(name, before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys()))
+    return tuple(one for one in moved if one.before != one.after)
+
+
+def _compare_smoke(old: Mapping[str, float], new: Mapping[str, float]) -> tuple[Moved, ...]:
+    return tuple(Moved(tier, old.get(tier), new.get(tier)) for tier in sorted(old.keys() | new.keys()))
 
 
 def compare_packages(old: Sizes, new: Sizes) -> tuple[Change, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 HOST = "host"
@@ -57,6 +57,8 @@ class Inventory:
     layers: tuple[LayerSize, ...]
     code: Mapping[str, Mapping[str, int]]
     """Path → target → bytes of device code; files without any are left out."""
+    ops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Arch → op → variants in its kernel pack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,7 @@ class Sizes:
     kinds: Mapping[str, int]
     layers: tuple[LayerSize, ...]
     code: Mapping[str, Mapping[str, int]]
+    ops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def add_up(inventory: Inventory) -> Sizes:
@@ -91,6 +94,7 @@ def add_up(inventory: Inventory) -> Sizes:
         kinds=_sum((file.kind, file.size_bytes) for file in files),
         layers=inventory.layers,
         code=inventory.code,
+        ops=inventory.ops,
     )
 
 

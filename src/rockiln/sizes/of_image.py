@@ -22,6 +22,7 @@ from rockiln.sizes.installed_owners import find_owners
 from rockiln.sizes.inventory import FileSize, Inventory, LayerSize, add_up
 from rockiln.sizes.kinds import find_kind
 from rockiln.sizes.of_layer import LayerFile, LayerFiles, read_layer
+from rockiln.sizes.pack_ops import MANIFEST, count_ops
 
 OpenBlob = Callable[[str], IO[bytes]]
 """Name of a file in the layout or archive → the file, to read and to seek in. Raises ImageError where there is none."""
@@ -136,7 +137,9 @@ def _lay_over(name: str, sizes: Sequence[LayerSize], layers: Sequence[LayerFiles
         files |= {path: (file, size.title) for path, file in layer.files.items()}
         links |= layer.symlinks
         texts |= layer.texts
-    owners, versions = find_owners(files, texts, links)
+    manifests = {path: text for path, text in sorted(texts.items()) if MANIFEST.fullmatch(path)}
+    lists = {path: text for path, text in texts.items() if path not in manifests}
+    owners, versions = find_owners(files, lists, links)
     return Inventory(
         name=name,
         digest="",
@@ -147,6 +150,7 @@ def _lay_over(name: str, sizes: Sequence[LayerSize], layers: Sequence[LayerFiles
         versions=versions,
         layers=tuple(sizes),
         code={path: file.code for path, (file, _) in sorted(files.items()) if file.code},
+        ops=count_ops(manifests.values()),
     )
 
 

@@ -20,10 +20,11 @@ from rockiln.kernel_data.content import HEAD_BYTES, sniff
 from rockiln.readers import HashedReader, Readable
 from rockiln.sizes.device_code import MIN_BYTES, measure_device_code
 from rockiln.sizes.kinds import find_kind, find_named_arch
+from rockiln.sizes.pack_ops import MANIFEST
 
 _CHUNK_BYTES = 1 << 20
 _LISTS = re.compile(r"var/lib/dpkg/(status|info/[^/]+\.list)|(.*/)?[^/]+\.dist-info/RECORD")
-"""Files that say who owns others."""
+"""Files that say who owns others. Kernel packs say of themselves what they hold."""
 
 
 class LayerFile(NamedTuple):
@@ -99,7 +100,7 @@ class _Reader:
 
     def _read_file(self, path: str, size_bytes: int, source: Ahead) -> LayerFile:
         digest = hashlib.sha256()
-        if _LISTS.fullmatch(path):
+        if _LISTS.fullmatch(path) or MANIFEST.fullmatch(path):
             self.texts[path] = text = source.read()
             digest.update(text)
             return LayerFile(size_bytes, digest.hexdigest(), {})

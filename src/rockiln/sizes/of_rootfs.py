@@ -14,6 +14,7 @@ from rockiln.rootfs import Rootfs
 from rockiln.sizes.inventory import FileSize, Inventory, LayerSize, Sizes, add_up
 from rockiln.sizes.kinds import find_kind
 from rockiln.sizes.measured_code import measure_files
+from rockiln.sizes.pack_ops import MANIFEST, count_ops
 
 
 def add_up_rootfs(
@@ -32,6 +33,11 @@ def add_up_rootfs(
         versions={owner: found.version for owner, found in rootfs.owners.items()},
         layers=(),
         code=measure_files(files.values(), contents, cache_path, console),
+        ops=count_ops(
+            contents.path_of(entry.sha256).read_bytes()
+            for path, entry in sorted(rootfs.entries.items())
+            if entry.kind == "file" and MANIFEST.fullmatch(path)
+        ),
     )
     return add_up(inventory)
 
@@ -49,6 +55,7 @@ def complete_sizes(sizes: Sizes, image: Image) -> Sizes:
     return Sizes(
         name=sizes.name, digest=image.digest, compressed_bytes=image.size_bytes, unpacked_bytes=sizes.unpacked_bytes,
         packages=sizes.packages, archs=sizes.archs, kinds=sizes.kinds, layers=layers, code=sizes.code,
+        ops=sizes.ops,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from rockiln.console import printable
@@ -17,10 +18,13 @@ DOCKER, REGISTRY = "docker:", "registry:"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """OLD, NEW, --json."""
+    """OLD, NEW, --format, --json."""
     what = "a built target, a path (OCI layout, or an archive of an image), docker:IMAGE or registry:HOST/NAME:TAG"
     parser.add_argument("old", metavar="OLD", help=what)
     parser.add_argument("new", metavar="NEW", help="the same")
+    parser.add_argument(
+        "--format", choices=("text", "markdown"), default="text", help="markdown: for the notes of a release"
+    )
     add_json(parser)
 
 
@@ -30,6 +34,10 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.sizes.difference import compare
 
     difference = compare(measure_image(args.old, invocation), measure_image(args.new, invocation))
+    if args.format == "markdown":
+        from rockiln.sizes.release_notes import describe_release
+
+        return Answer(text=describe_release(difference).rstrip("\n"), value=difference)
     return Answer(text=describe_difference(difference), value=difference)
 
 
@@ -40,7 +48,9 @@ def measure_image(word: str, invocation: Invocation) -> Measured:
     if word.startswith(REGISTRY):
         from rockiln.sizes.of_registry import measure_published
 
-        return Measured(sizes=measure_published(word.removeprefix(REGISTRY), invocation.environ))
+        name = word.removeprefix(REGISTRY)
+        sizes = measure_published(name, invocation.environ)
+        return Measured(sizes=sizes, smoke=_read_attested(name, sizes.digest, invocation))
     path = Path(word)
     if "/" in word or path.exists():
         from rockiln.sizes.of_image import measure_archive, measure_layout
@@ -73,4 +83,32 @@ def _measure_target(word: str, invocation: Invocation) -> Measured:
     measured = read_measured(invocation.folders.target_path(target_id))
     if measured is None:
         raise UsageError(f"{target_id} is not built, or by an older rockiln", hint=f"rockiln build {target_id}")
-    return measured
+    return replace(measured, smoke=_read_smoked(target_id, measured.sizes.digest, invocation))
+
+
+def _read_smoked(target_id: str, digest: str, invocation: Invocation) -> dict[str, float] | None:
+    """Seconds by tier of the last smoke; None where there was none of this image, or where it is damaged."""
+    from rockiln.built_values import has_value, read_value
+
+    folder = invocation.folders.target_path(target_id)
+    try:
+        report = read_value(folder, "smoke") if has_value(folder, "smoke") else {}
+    except UsageError as fault:
+        invocation.console.warn(fault.message)
+        return None
+    if report.get("image_digest") != digest:
+        return None
+    tiers: dict[str, float] = {}
+    for check in report["checks"]:
+        tiers[check["tier"]] = round(tiers.get(check["tier"], 0.0) + float(check["duration_s"]), 1)
+    return tiers
+
+
+def _read_attested(name: str, digest: str, invocation: Invocation) -> dict[str, float] | None:
+    """The same of what was attested of a published image, the last of each tier; signatures are not looked at."""
+    from rockiln.publish.attested import read_seconds
+    from rockiln.registry.client import open_repository
+    from rockiln.registry.reference import parse_reference
+
+    with open_repository(parse_reference(name), invocation.environ) as repository:
+        return read_seconds(repository, digest) or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ from built_folder import add_files, small_tree, write_built
 from rockiln.cli import main
 from rockiln.contents import Contents
 from rockiln.jsonable import dump
+from rockiln.sizes.annotation import annotate, read_manifest
 from rockiln.sizes.describe_difference import describe_difference
-from rockiln.sizes.difference import Change, Measured, compare
+from rockiln.sizes.difference import Change, Measured, Moved, compare
+from rockiln.sizes.inventory import PackageSize
+from rockiln.sizes.pack_ops import count_ops
+from rockiln.sizes.release_notes import describe_release
 from rockiln.sizes.stored import read_measured
 
 
@@ -83,3 +88,48 @@ def test_path_that_is_not_there_is_refused(
 def test_json_holds_every_change(old: Measured, new: Measured) -> None:
     value = json.loads(dump(compare(old, new)))
     assert len(value["files"]) == 3
+
+
+def with_ops(measured: Measured, ops: dict[str, dict[str, int]], smoke: dict[str, float] | None = None) -> Measured:
+    return replace(measured, sizes=replace(measured.sizes, ops=ops), smoke=smoke)
+
+
+def test_ops_that_came_went_and_have_other_kernels_are_told(old: Measured, new: Measured) -> None:
+    before = with_ops(old, {"gfx942": {"rope": 4, "gemm": 10, "rms_norm": 3}})
+    after = with_ops(new, {"gfx942": {"gemm": 12, "rms_norm": 3}, "gfx950": {"rope": 1}})
+    difference = compare(before, after)
+    assert difference.ops == (
+        Moved("gfx942 gemm", 10, 12), Moved("gfx942 rope", 4, None), Moved("gfx950 rope", None, 1),
+    )  # fmt: skip
+    text = describe_difference(difference)
+    assert "ops that came: gfx950 rope\nops that went: gfx942 rope\nvariants of ops: gfx942 gemm 10 → 12" in text
+
+
+def test_smoke_times_are_told_of_whichever_image_they_are_known(old: Measured, new: Measured) -> None:
+    difference = compare(with_ops(old, {}, {"cpu": 12.5}), with_ops(new, {}, {"cpu": 30.0, "gpu": 2.0}))
+    text = describe_difference(difference)
+    assert "smoke, tier cpu: 12.5 s → 30.0 s\nsmoke, tier gpu: not smoked → 2.0 s" in text
+    assert compare(old, new).smoke == ()
+
+
+def test_ops_are_counted_in_packs_and_survive_the_annotation(old: Measured) -> None:
+    manifests = [
+        json.dumps({"arch": "gfx942", "variants": [{"op": "rope"}, {"op": "gemm"}, {"op": "gemm"}]}).encode(),
+        b"{", b'{"arch": "gfx950"}',
+    ]  # fmt: skip
+    ops = count_ops(manifests)
+    assert ops == {"gfx942": {"gemm": 2, "rope": 1}}
+    annotations = annotate(replace(old.sizes, ops=ops))
+    manifest = {"layers": [], "annotations": annotations}
+    assert read_manifest("x", "", manifest).ops == ops
+    assert "ops" not in json.loads(annotate(old.sizes)["dev.rockiln.sizes"]), "an image without packs keeps its digest"
+
+
+def test_notes_of_a_release_are_markdown_that_no_name_breaks(old: Measured, new: Measured) -> None:
+    packages = {**new.sizes.packages, "wheel:a|b<script>": PackageSize(version="2", size_bytes=10, files=1)}
+    changed = replace(new, sizes=replace(new.sizes, packages=packages), smoke={"cpu": 3.0})
+    notes = describe_release(compare(old, changed))
+    assert notes.startswith("## new, compared with old\n\n| | before | after | |\n")
+    assert "| wheel:a\\|b&lt;script> | - | 2 | +10 B |" in notes
+    assert "wheel:jax" not in notes, "the same version with other bytes is no news"
+    assert notes.endswith("\n\n- smoke, tier cpu: not smoked → 3.0 s\n")
