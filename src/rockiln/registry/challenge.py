@@ -41,8 +41,8 @@ def parse_challenges(headers: Sequence[str]) -> Challenge | None:
     found: dict[str, Challenge] = {}
     for header in headers:
         starts = list(_SCHEME.finditer(header))
-        ends = [start.start() for start in starts[1:]] + [len(header)]
-        for start, end in zip(starts, ends, strict=True):
+        ends = (*(start.start() for start in starts[1:]), len(header))
+        for start, end in zip(starts, ends, strict=False):  # no scheme at all: no pair
             parameters = {
                 name.lower(): re.sub(r"\\(.)", r"\1", quoted) if quoted else bare
                 for name, quoted, bare in _PARAMETER.findall(header[start.end() : end])

@@ -51,7 +51,8 @@ class Session:
         is_plain = access.plain_http or (reference.is_loopback and not ca_paths)
         self.registry, self.patience = reference.registry, patience
         self.url = f"{'http' if is_plain else 'https'}://{reference.api_host}"
-        self._client = _open_client(_make_trust(ca_paths, environ), patience)
+        trust = _make_trust(ca_paths, environ)
+        self._client = _open_client(trust, patience, uses_proxies=not reference.is_loopback)
         self._tokens = Tokens(
             self._client, lambda: find_credentials(reference.registry, environ), reference.registry,
             patience.monotonic, is_secure=not is_plain,
@@ -151,7 +152,8 @@ class Session:
 _TLS_HINT = "name the CA that signed the registry's certificate: --ca FILE, or /etc/docker/certs.d/HOST:PORT/ca.crt"
 
 
-def _open_client(trust: ssl.SSLContext, patience: Patience) -> httpx.Client:
+def _open_client(trust: ssl.SSLContext, patience: Patience, *, uses_proxies: bool) -> httpx.Client:
+    """Proxies are those of the standard variables; never for this machine's own address, as Docker has it."""
     import httpx
 
     try:
@@ -160,6 +162,7 @@ def _open_client(trust: ssl.SSLContext, patience: Patience) -> httpx.Client:
             headers={"User-Agent": f"rockiln/{rockiln.__version__}", "Accept-Encoding": "identity"},
             limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
             timeout=httpx.Timeout(patience.stall_s, connect=patience.connect_s, pool=None),
+            trust_env=uses_proxies,
         )
     except (ImportError, ValueError, httpx.InvalidURL) as fault:
         hint = "http_proxy, https_proxy and all_proxy hold http://[USER:PASSWORD@]HOST:PORT"
