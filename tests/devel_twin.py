@@ -85,6 +85,11 @@ target = "/usr/include"
 why = "headers and the compiler, where AMD's packages have them"
 
 [[link]]
+path = "opt/rocm/share"
+target = "/usr/share"
+why = "as above: without share/hip/version clang does not know HIP there"
+
+[[link]]
 path = "opt/rocm/bin"
 target = "/usr/bin"
 why = "as above"

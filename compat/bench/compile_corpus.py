@@ -43,8 +43,9 @@ def compile_corpus(files: list[Path], arch: str, toolchain: Toolchain, args: arg
         places = (folder, folder / "../inc", folder / "inc", *args.include)
         before = tuple(word for header in args.before for word in ("-include", header))
         options = Options(
-            include_paths=places, defines=tuple(args.define), extra=("-std=c++17", *before), guards=args.guards
-        )
+            include_paths=places, defines=tuple(args.define), extra=("-std=c++17", *before), guards=args.guards,
+            timeout_s=args.timeout,
+        )  # fmt: skip
         return check_files([path], [arch], toolchain, options)[0]
 
     with ThreadPoolExecutor(max_workers=args.jobs) as pool:
@@ -78,6 +79,7 @@ def main() -> None:
     parser.add_argument("--before", action="append", default=[], help="a header that goes before each file")
     parser.add_argument("--guards", action="store_true", help="widen guards that ask for NVIDIA's compiler")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=300, help="seconds a file")
     parser.add_argument("--only", default="", help="a regular expression over paths")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--summary", type=Path)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 from hipcompat.check import Toolchain, find_toolchain
 from hipcompat.errors import CompatError, FindingsError, UsageError
@@ -73,10 +74,17 @@ class BuildExtension(build_ext):
     """build_ext that gives a HipExtension to HIP's clang, and any other to setuptools."""
 
     def build_extension(self, ext: Extension) -> None:
-        """Compile each source, link. CompatError where something is missing or does not compile."""
+        """CompileError, which setuptools shows in one line, where something is missing or does not compile."""
         if not isinstance(ext, HipExtension):
             super().build_extension(ext)
             return
+        try:
+            self._build_hip(ext)
+        except CompatError as fault:
+            raise CompileError(f"{fault.message} ({fault.hint})") from fault
+
+    def _build_hip(self, ext: HipExtension) -> None:
+        """Compile each source, link."""
         toolchain, archs = find_toolchain(os.environ), read_archs(os.environ)
         folder = Path(self.build_temp)
         objects = []

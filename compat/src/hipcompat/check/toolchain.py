@@ -70,12 +70,19 @@ def find_rocm(environment: Mapping[str, str], given: Path | None) -> Path:
     for root in (named,) if named else map(Path, _ROOTS):
         version = read_hip_version(root)
         if version and int(version.partition(".")[0]) >= _OLDEST_HIP:
-            return root.absolute()
+            return _find_true_root(root.absolute())
     looked = str(named) if named else " and ".join(_ROOTS)
     raise ToolchainError(
         f"no headers of HIP {_OLDEST_HIP} or newer below {looked} (include/hip/hip_version.h)",
         hint="--rocm-path DIR, or install libamdhip64-dev or ROCm's hip-dev",
     )
+
+
+def _find_true_root(root: Path) -> Path:
+    """clang knows ROCm by share/hip/version; where only links lead to it from here, the folder behind them."""
+    linked = (root / "include" / "hip").resolve().parents[1]
+    has_mark = (root / "share" / "hip" / "version").exists()
+    return linked if not has_mark and (linked / "share" / "hip" / "version").exists() else root
 
 
 def _find_clang(environment: Mapping[str, str], given: Path | None, root: Path) -> Path:

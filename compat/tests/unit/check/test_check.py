@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hipcompat.check import Diagnostic, Options, Toolchain, check_files, find_toolchain
+from hipcompat.check import Diagnostic, Options, Toolchain, check_files, find_rocm, find_toolchain
 from hipcompat.check.compile import make_command
 from hipcompat.check.diagnostics import parse_diagnostics
 from hipcompat.check.toolchain import read_hip_version
@@ -113,3 +113,18 @@ def test_a_compiler_that_hangs_is_an_outcome(tmp_path: Path) -> None:
 def test_a_folder_is_no_source(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="is no file"):
         check_files([tmp_path], ["gfx942"], _toolchain(Path("clang")), Options())
+
+
+def test_a_folder_of_links_is_followed_to_where_clang_knows_hip(tmp_path: Path) -> None:
+    """Images link /opt/rocm/include to Debian's; without share/hip/version clang leaves out its own HIP headers."""
+    usr, links = tmp_path / "usr", tmp_path / "opt" / "rocm"
+    (usr / "include" / "hip").mkdir(parents=True)
+    (usr / "include" / "hip" / "hip_version.h").write_text("#define HIP_VERSION_MAJOR 7\n")
+    links.mkdir(parents=True)
+    (links / "include").symlink_to(usr / "include")
+    assert find_rocm({"ROCM_PATH": str(links)}, None) == links
+    (usr / "share" / "hip").mkdir(parents=True)
+    (usr / "share" / "hip" / "version").write_text("HIP_VERSION_MAJOR=7\n")
+    assert find_rocm({"ROCM_PATH": str(links)}, None) == usr
+    (links / "share").symlink_to(usr / "share")
+    assert find_rocm({"ROCM_PATH": str(links)}, None) == links

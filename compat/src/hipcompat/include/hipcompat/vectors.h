@@ -3,6 +3,7 @@
 #pragma once
 
 #ifdef __cplusplus
+#include <array>  // all that the header below includes: it must not see the macro (libstdc++ 16 has friends in <array>)
 #include <iosfwd>
 #include <type_traits>
 
