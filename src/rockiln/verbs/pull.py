@@ -100,9 +100,9 @@ def _open_image(args: argparse.Namespace, invocation: Invocation) -> Iterator[Im
 
 
 def _find_published(glob: str, invocation: Invocation) -> str:
-    """HOST/NAME:TAG of a row; "" where matrix.toml does not say where its images are."""
+    """HOST/NAME:TAG of a row; "" where matrix.toml does not say where its images are. A stale lock is good enough: it
+    gives a plugin's version, and what is pulled is what was published."""
     from rockiln.image_config import make_labels
-    from rockiln.lock import require
     from rockiln.publish.destinations import find_destination
     from rockiln.publish.tags import make_row_tag
 
@@ -110,7 +110,10 @@ def _find_published(glob: str, invocation: Invocation) -> str:
     policy = invocation.matrix.publish
     if len(chosen) != 1 or not policy.repository:
         return ""
-    labels = make_labels(chosen[0], require(invocation.lock, chosen[0], invocation.matrix))
+    locked = invocation.lock.targets.get(chosen[0].id)
+    if locked is None:
+        raise UsageError(f"matrix.lock has no {chosen[0].id}, so its tag is not known", hint="name it: HOST/NAME:TAG")
+    labels = make_labels(chosen[0], locked)
     destination = find_destination(policy.repository, chosen[0].target.framework)
     return f"registry:{destination.name}:{make_row_tag(chosen[0], policy, labels)}"
 
