@@ -37,7 +37,6 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
 def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: Invocation) -> Pushed:
     """One target's layout; what was done is kept as build/TARGET/push.json."""
-    from rockiln.attest.push_attached import push_if_attested
     from rockiln.publish.destinations import find_destination, list_siblings
     from rockiln.publish.layout import read_layout
     from rockiln.publish.push import push_layout
@@ -53,9 +52,11 @@ def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: In
         pushed = push_layout(
             layout, repository, siblings, count_threads(invocation), invocation.console, is_dry=args.dry_run
         )
-        if not args.dry_run:
-            folder = invocation.folders.target_path(planned.id)
-            push_if_attested(repository, folder / ATTACHED, layout.images[0].manifest.digest, invocation.console)
+        attached_path = invocation.folders.target_path(planned.id) / ATTACHED
+        if attached_path.is_dir() and not args.dry_run:
+            from rockiln.attest.push_attached import push_if_attested
+
+            push_if_attested(repository, attached_path, layout.images[0].manifest.digest, invocation.console)
     if not args.dry_run:
         write_value(pushed, invocation.folders.target_path(planned.id) / "push.json")
     return pushed
