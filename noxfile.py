@@ -170,6 +170,16 @@ def kernels_nightly(session: nox.Session) -> None:
     session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
 
 
+@nox.session(name="jax")
+def jax_plugin(session: nox.Session) -> None:
+    """rockiln-jax: types; its ops on JAX's CPU, its lowering for rocm, and its handler over a fake HIP and gfxemu."""
+    install_kernels(session)
+    session.install("--quiet", "-e", f"{ROOT / 'plugins' / 'rockiln-jax'}[test]")
+    session.chdir(ROOT / "plugins" / "rockiln-jax")
+    session.run("mypy")
+    session.run("pytest", *session.posargs)
+
+
 @nox.session
 def support(session: nox.Session) -> None:
     """Run families of ops (all if none is named) on every arch in gfxemu; write their records and docs/support.md."""

@@ -1,0 +1,25 @@
+"""rockiln's GPU kernels for JAX: `rockiln_jax.ops` everywhere, by kernels on ROCm GPUs after `register()`.
+
+Importing this imports neither JAX nor a kernel; the `jax_plugins` entry point registers the kernels when JAX first
+looks for devices.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rockiln_jax import ops
+    from rockiln_jax.registration import Registration, register
+
+__all__ = ["Registration", "ops", "register"]
+
+
+def __getattr__(name: str) -> Any:
+    """What __all__ names, imported when it is first used."""
+    if name == "ops":
+        return import_module("rockiln_jax.ops")
+    if name in {"Registration", "register"}:
+        return getattr(import_module("rockiln_jax.registration"), name)
+    raise AttributeError(f"module {__name__} has no attribute {name!r}")

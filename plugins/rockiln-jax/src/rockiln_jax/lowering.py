@@ -1,0 +1,107 @@
+"""A call at lowering → one custom call where the pack of the GPU's arch runs it, else the composition.
+
+What XLA compiles is fixed before it runs, so who runs a call is decided here, by the planner, for the arch of the GPU
+(or the one that `register(arch=...)` names). The custom call names op, scalars and dtypes; the kernel is looked up when
+it runs, by librockiln.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jax import ffi
+
+from rockiln_jax.calls import OpParams, is_wide, make_call
+from rockiln_jax.forms import OpForm
+from rockiln_kernels.dispatch.planner import Plan, Planner
+
+TARGET = "rockiln_call"
+LOGGER = logging.getLogger("rockiln_jax")
+KINDS = {"f32": 4, "i32": 2, "bool": 2}
+"""rockiln_kind of a scalar's kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where calls of one platform go."""
+
+    target: str
+    """Name of the FFI target."""
+    planner: Planner
+    find_arch: Callable[[], str]
+    """LLVM's name of the GPU; "" if it cannot be known."""
+
+
+_ROUTES: dict[str, Route] = {}
+_PLATFORMS = ["rocm"]
+
+
+def list_platforms() -> tuple[str, ...]:
+    """Platforms whose lowering asks for a route."""
+    return tuple(_PLATFORMS)
+
+
+def open_route(platform: str, route: Route) -> None:
+    """From now on, calls on `platform` go to the pack where it runs them."""
+    _ROUTES[platform] = route
+    if platform not in _PLATFORMS:
+        from rockiln_jax.primitives import make_primitive
+
+        _PLATFORMS.append(platform)
+        make_primitive.cache_clear()
+
+
+def has_route(platform: str) -> bool:
+    """Whether calls on `platform` may go to a pack."""
+    return platform in _ROUTES
+
+
+def close_route(platform: str) -> None:
+    """From now on, all calls on `platform` go to compositions. What is compiled stays as it is."""
+    _ROUTES.pop(platform, None)
+
+
+def lower_call(form: OpForm, platform: str, composition: Any, ctx: Any, *operands: Any, call: OpParams) -> Any:
+    """A lowering rule: one custom call, or the composition."""
+    route = _ROUTES.get(platform)
+    plan = make_plan(route, form, call, ctx.avals_in) if route else None
+    if route is None or plan is None or plan.provider != "pack":
+        return composition(ctx, *operands, call=call)
+    return ffi.ffi_lowering(route.target)(ctx, *operands, **write_attributes(form, call))
+
+
+def make_plan(route: Route, form: OpForm, call: OpParams, arrays: Sequence[Any]) -> Plan | None:
+    """Who runs a call, None where no arch or no kernel can be had. Strict mode raises NotSelectedError."""
+    arch = route.find_arch()
+    if not arch or is_wide(arrays):
+        LOGGER.info("%s: %s", form.spec.name, "float64" if arch else "the arch is unknown; register(arch=...) names it")
+        return None
+    plan = route.planner.make_plan(make_call(form, call, arrays), arch)
+    LOGGER.info("%s [%s] on %s: %s: %s", plan.op, plan.call, arch, plan.kernel or plan.provider, plan.reason)
+    return plan
+
+
+def write_attributes(form: OpForm, call: OpParams) -> dict[str, Any]:
+    """Attributes of the custom call; native/buffers.h says what each is."""
+    from rockiln_kernels.dispatch.abi import DTYPE_CODES
+
+    operand = iter(range(len(call.present)))
+    kinds = [item.kind for item in form.spec.scalars]
+    return {
+        "op": form.spec.name,
+        "inputs": np.array([next(operand) if is_there else -1 for is_there in call.present], np.int32),
+        "scalar_kinds": np.array([KINDS[kind] for kind in kinds], np.int32),
+        "scalar_bits": np.array(
+            [_read_bits(kind, number) for kind, number in zip(kinds, call.scalars, strict=True)], np.int64
+        ),
+        "dtypes": np.array([DTYPE_CODES[dtype] for dtype in call.dtypes], np.int32),
+    }
+
+
+def _read_bits(kind: str, number: float) -> int:
+    return int(struct.unpack("<I", struct.pack("<f", number))[0]) if kind == "f32" else int(number)

@@ -1,0 +1,80 @@
+"""An op's name → a function, made of its spec when first asked for: rockiln_jax.ops.rms_norm(x, weight, eps=1e-5).
+
+Arrays come in the spec's order, scalars by keyword; scalars are Python numbers, since they decide the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax.numpy as jnp
+
+from rockiln_jax.calls import OpParams
+from rockiln_jax.dtypes import name_dtype
+from rockiln_jax.forms import OpForm, describe_op, make_form
+from rockiln_jax.gradients import make_differentiable
+from rockiln_jax.primitives import bind_call
+from rockiln_kernels.table import read_table
+
+
+def call_op(op: str, *arrays: Any, **words: Any) -> Any:
+    """An op by name: its output, or a tuple of them. Raises TypeError and ValueError, with the rule that is broken."""
+    form = make_form(op)
+    values = _bind_words(form, arrays, words)
+    given = [None if values[array.name] is None else jnp.asarray(values[array.name]) for array in form.spec.inputs]
+    params = OpParams(
+        present=tuple(array is not None for array in given),
+        scalars=form.bind_scalars(values),
+        dtypes=_name_dtypes(form, values),
+    )
+    there = [array for array in given if array is not None]
+    outputs = make_differentiable(op, params)(*there) if form.spec.gradient else bind_call(op, params, there)
+    return outputs if len(outputs) > 1 else outputs[0]
+
+
+def _bind_words(form: OpForm, arrays: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
+    try:
+        bound = form.signature.bind(*arrays, **words)
+    except TypeError as error:
+        raise TypeError(f"{form.spec.name}: {error}; it takes {form.signature}") from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def _name_dtypes(form: OpForm, values: dict[str, Any]) -> tuple[str, ...]:
+    """Of each axis that no input decides; an `out_dtype` may be a dtype of JAX's or rockiln's name for one."""
+    names = dict(form.fixed)
+    if form.dtype_axis:
+        asked, members = values["out_dtype"], dict(form.spec.dtype_axes)[form.dtype_axis]
+        names[form.dtype_axis] = asked if asked in members else name_dtype(asked)
+    if form.format_axis:
+        names[form.format_axis] = values["fp6_format"]
+    return tuple(names[axis] for axis in form.open_axes)
+
+
+@lru_cache(maxsize=256)
+def make_function(op: str) -> Callable[..., Any]:
+    """The function of an op, with its signature and documentation."""
+    form = make_form(op)
+
+    def function(*arrays: Any, **words: Any) -> Any:
+        return call_op(op, *arrays, **words)
+
+    function.__name__ = function.__qualname__ = op
+    function.__module__ = __name__
+    function.__doc__ = describe_op(form)
+    function.__signature__ = form.signature  # type: ignore[attr-defined]  # what inspect looks for
+    return function
+
+
+def __getattr__(name: str) -> Any:
+    """The function of an op of the table."""
+    if name in read_table():
+        return make_function(name)
+    raise AttributeError(f"module {__name__} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*read_table(), "call_op"]

@@ -1,0 +1,78 @@
+// XLA's CPU calls -> the same calls as native/gpu.cc, in the memory of a fake HIP. Tests only.
+#include <dlfcn.h>
+
+#include "buffers.h"
+
+namespace rockiln_jax {
+namespace {
+
+struct Driver {
+  int (*allocate)(void**, std::size_t);
+  int (*release)(void*);
+  int (*copy)(void*, const void*, std::size_t, int);
+} driver;
+
+// Memory of the fake, which the emulator can see; freed with this object.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::size_t bytes) { driver.allocate(&address_, bytes ? bytes : 1); }
+  DeviceMemory(DeviceMemory&& other) noexcept : address_(std::exchange(other.address_, nullptr)) {}
+  ~DeviceMemory() {
+    if (address_) driver.release(address_);
+  }
+  void* get() const { return address_; }
+
+ private:
+  void* address_ = nullptr;
+};
+
+ffi::Error call(ffi::RemainingArgs operands, ffi::RemainingRets results, std::string_view op,
+                ffi::Span<const std::int32_t> inputs, ffi::Span<const std::int32_t> scalar_kinds,
+                ffi::Span<const std::int64_t> scalar_bits, ffi::Span<const std::int32_t> dtypes) {
+  Buffers buffers;
+  if (ffi::Error error = read_buffers(operands, results, buffers); error.failure()) return error;
+  std::vector<DeviceMemory> memory;
+  for (std::size_t place = 0; place < buffers.operands.size(); ++place) {
+    memory.emplace_back(buffers.operands[place].size_bytes());
+    driver.copy(memory.back().get(), buffers.operand_data[place], buffers.operands[place].size_bytes(), 1);
+    buffers.operand_data[place] = memory.back().get();
+  }
+  std::vector<void*> host = buffers.result_data;
+  for (std::size_t place = 0; place < buffers.results.size(); ++place) {
+    memory.emplace_back(buffers.results[place].size_bytes());
+    buffers.result_data[place] = memory.back().get();
+  }
+  PlannedCall planned;
+  if (ffi::Error error = planned.find({op, inputs, scalar_kinds, scalar_bits, dtypes}, buffers, 0); error.failure())
+    return error;
+  const DeviceMemory workspace(planned.workspace_bytes());
+  ffi::Error error = planned.run(buffers, workspace.get(), nullptr);
+  for (std::size_t place = 0; place < host.size() && error.success(); ++place)
+    driver.copy(host[place], buffers.result_data[place], buffers.results[place].size_bytes(), 2);
+  return error;
+}
+
+}  // namespace
+}  // namespace rockiln_jax
+
+extern "C" __attribute__((visibility("default"))) int rockiln_jax_use_driver(const char* path) {
+  void* library = dlopen(path, RTLD_NOW);
+  if (!library) return 1;
+  auto& own = rockiln_jax::driver;
+  own.allocate = reinterpret_cast<decltype(own.allocate)>(dlsym(library, "hipMalloc"));
+  own.release = reinterpret_cast<decltype(own.release)>(dlsym(library, "hipFree"));
+  own.copy = reinterpret_cast<decltype(own.copy)>(dlsym(library, "hipMemcpy"));
+  return !own.allocate || !own.release || !own.copy;
+}
+
+#pragma GCC visibility push(default)
+XLA_FFI_DEFINE_HANDLER_SYMBOL(rockiln_jax_host_call, rockiln_jax::call,
+                              xla::ffi::Ffi::Bind()
+                                  .RemainingArgs()
+                                  .RemainingRets()
+                                  .Attr<std::string_view>("op")
+                                  .Attr<xla::ffi::Span<const std::int32_t>>("inputs")
+                                  .Attr<xla::ffi::Span<const std::int32_t>>("scalar_kinds")
+                                  .Attr<xla::ffi::Span<const std::int64_t>>("scalar_bits")
+                                  .Attr<xla::ffi::Span<const std::int32_t>>("dtypes"));
+#pragma GCC visibility pop

@@ -1,0 +1,123 @@
+"""Lowering for `rocm` without a GPU: one custom call where the pack of the arch runs it, jax.numpy elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from random_calls.planned import plan_manifest
+from rockiln_jax import Registration, ops, register
+from rockiln_jax.forms import make_form
+from rockiln_jax.lowering import write_attributes
+from rockiln_jax.plugin import initialize
+from rockiln_jax.primitives import bind_call
+from rockiln_kernels.dispatch import Settings, uninstall
+from rockiln_kernels.golden import read_golden
+from rockiln_kernels.pack.manifest import FILE_NAME, dump_manifest
+from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
+from rockiln_kernels.table import read_table
+from test_composed import make_params
+
+CALL = re.compile(r"stablehlo\.custom_call @rockiln_call\((.*?)\) \{(.*?)\} : \((.*?)\) -> (.*)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("planned")
+    manifest = plan_manifest("gfx942")
+    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
+    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered(folder: Path) -> Iterator[None]:
+    registration = _register(folder)
+    assert registration.rejected == ()
+    assert registration.registered == ("FFI target rockiln_call for ROCM", "lowering of rocm")
+    yield
+    registration.undo()
+    uninstall()
+
+
+def _register(folder: Path) -> Registration:
+    environ = {"ROCKILN_EMULATED_OK": "1", "ROCKILN_RECORDS": "/nowhere"}
+    return register(compat=False, arch="gfx942", settings=Settings(packs={"gfx942": folder}, environ=environ))
+
+
+def _lower(function: object, *arrays: jax.Array, platform: str = "rocm") -> str:
+    jax.clear_caches()
+    text: str = jax.jit(function).trace(*arrays).lower(lowering_platforms=(platform,)).as_text()  # type: ignore[call-overload]
+    return text
+
+
+@pytest.mark.parametrize("op", sorted(read_table()))
+def test_an_op_that_the_pack_runs_is_one_custom_call(op: str) -> None:
+    for case in read_golden(op):
+        params, arrays = make_params(case)
+        text = _lower(lambda *own: bind_call(op, params, own), *arrays)  # noqa: B023
+        calls = CALL.findall(text)
+        if not calls:  # this dtype or shape is not the pack's on gfx942
+            assert "rockiln_call" not in text
+            continue
+        [(operands, attributes, inputs, outputs)] = calls
+        assert text.count("stablehlo.") == 1
+        assert operands.count("%") == len(arrays)
+        assert f'op = "{op}"' in attributes
+        assert inputs.count("tensor<") == len(arrays)
+        assert outputs.count("tensor<") == len(read_table()[op].outputs) or outputs.startswith("tuple")
+        return
+    pytest.fail(f"{op}: no golden case is the pack's on gfx942")
+
+
+def test_the_attributes_are_those_that_the_handler_reads() -> None:
+    case = next(item for item in read_golden("gemm_fp8_swiglu") if "bias" not in item.inputs)
+    params, _ = make_params(case)
+    written = write_attributes(make_form("gemm_fp8_swiglu"), params)
+    assert list(written["inputs"]) == [0, 1, 2, 3, -1]
+    assert list(written["scalar_kinds"]) == [2]
+    x = jnp.ones((4, 1024), jnp.bfloat16)
+    text = _lower(lambda own: ops.rms_norm_fp8(own, x[0], out_dtype="e4m3fnuz", eps=1.0), x)
+    [(_, attributes, _, _)] = CALL.findall(text)
+    assert "scalar_bits = dense<[1065353216, 0]> : tensor<2xi64>" in attributes  # 1.0f
+    assert "dtypes = dense<6> : tensor<1xi32>" in attributes
+
+
+def test_other_platforms_and_other_dtypes_are_composed() -> None:
+    x = jnp.ones((4, 1024), jnp.bfloat16)
+    assert "rockiln_call" in _lower(lambda own: ops.rms_norm(own, own[0]), x)
+    assert "rockiln_call" not in _lower(lambda own: ops.rms_norm(own, own[0]), x, platform="cpu")
+    assert "rockiln_call" not in _lower(lambda own: ops.rms_norm(own, own[0]), x, platform="cuda")
+
+
+def test_gradients_lower_to_the_gradients_custom_call() -> None:
+    x = jnp.ones((4, 1024), jnp.float32)
+    text = _lower(jax.grad(lambda own: ops.silu_and_mul(own).sum()), x)
+    assert 'op = "silu_and_mul_backward"' in text
+
+
+def test_after_undo_calls_are_composed(folder: Path) -> None:
+    x = jnp.ones((4, 1024), jnp.bfloat16)
+    registration = _register(folder)
+    assert "rockiln_call" in _lower(lambda own: ops.rms_norm(own, own[0]), x)
+    registration.undo()
+    assert "rockiln_call" not in _lower(lambda own: ops.rms_norm(own, own[0]), x)
+    _register(folder)
+
+
+def test_the_entry_point_leaves_a_registration_as_it_is() -> None:
+    jax.devices()  # by now JAX has called initialize()
+    initialize()
+    x = jnp.ones((4, 1024), jnp.bfloat16)
+    assert "rockiln_call" in _lower(lambda own: ops.rms_norm(own, own[0]), x)
+
+
+def test_the_entry_point_is_declared() -> None:
+    [own] = [item for item in entry_points(group="jax_plugins") if item.name == "rockiln"]
+    assert own.load().initialize is initialize
