@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ FLAGS = (
     "-Wl,-z,defs", "-Wl,-z,now", "-s",
 )  # fmt: skip
 LIBRARY = "librockiln.so"
+PROMISED = "promised.json"
 
 
 class LauncherHook(BuildHookInterface[Any]):
@@ -38,12 +41,33 @@ class LauncherHook(BuildHookInterface[Any]):
             temporary.replace(placed)
         else:
             build_data["force_include"][str(library)] = f"rockiln_kernels/{LIBRARY}"
+            promised = write_promised(root / "src", self._temporary / PROMISED)
+            build_data["force_include"][str(promised)] = f"rockiln_kernels/{PROMISED}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{name_platform(library)}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002  # hatchling's
         """Remove what was compiled aside."""
         shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def write_promised(source: Path, output: Path) -> Path:
+    """What each arch's pack must hold, {"schema": 1, "archs": {ARCH: ["OP/CELL", ...]}}: who looks at an image's files
+    holds its packs against this, and runs no Python of it. docs/packs.md has the format."""
+    script = (
+        "import json; from rockiln_kernels.wanted_table import read_wishes; "
+        "print(json.dumps([(wish.arch, f'{wish.op}/{wish.cell}') for wish in read_wishes() if not wish.gap]))"
+    )
+    argv = [sys.executable, "-c", script]
+    env = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        raise SystemExit(f"rockiln-kernels: the wanted table cannot be read: {done.stderr}")
+    archs: dict[str, list[str]] = {}
+    for arch, key in json.loads(done.stdout):
+        archs.setdefault(arch, []).append(key)
+    output.write_text(json.dumps({"schema": 1, "archs": archs}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return output
 
 
 def compile_launcher(folder: Path, output: Path, flags: tuple[str, ...] = FLAGS) -> Path:

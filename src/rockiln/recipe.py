@@ -64,6 +64,8 @@ class Recipe:
     """How large the image may be. It decides no byte of it."""
     smoke_paths: tuple[Path, ...] = ()
     """Folders of check_*.py programs: those of what this recipe extends first; the last of a name counts."""
+    smoke_data: tuple[Path, ...] = ()
+    """Folders that the checks may read."""
 
     @property
     def smoke_path(self) -> Path:
@@ -101,6 +103,7 @@ def select_recipe(recipes: Mapping[str, RecipeFile], target: Target) -> Recipe:
         layer_budget=_last((file.layer_budget for file in chain), DEFAULT_LAYER_BUDGET),
         smoke_tiers=_keep_tiers(_last((file.smoke_tiers for file in chain), ()), target),
         required_tiers=_keep_tiers(_last((file.required_tiers for file in chain), ()), target),
+        smoke_data=tuple(dict.fromkeys(file.path.parents[2] / path for file in chain for path in file.smoke_data)),
         smoke_paths=tuple(file.path.parent / "smoke" for file in chain),
     )
 

@@ -124,6 +124,7 @@ class RecipeFile:
     cmd: tuple[str, ...] | None
     layer_budget: int | None
     smoke_tiers: tuple[str, ...] | None
+    smoke_data: tuple[str, ...]
     required_tiers: tuple[str, ...] | None
 
 
@@ -174,6 +175,7 @@ def read_recipe(path: Path, known_names: list[str]) -> RecipeFile:
         cmd=top.texts("cmd") if "cmd" in top else None,
         layer_budget=_read_layer_budget(top) if "layer-budget" in top else None,
         smoke_tiers=_read_tiers(top, "smoke-tiers"),
+        smoke_data=_image_paths(top, "smoke-data", ()),
         required_tiers=_read_tiers(top, "required-tiers"),
     )
     _know_optional(top)

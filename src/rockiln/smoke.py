@@ -121,10 +121,11 @@ def _run_one(check: Check, loaded: Loaded, recipe: Recipe, engine: Engine) -> Ch
 
 
 def _make_command(check: Check, recipe: Recipe) -> Command:
-    """The image's own python, entrypoint and working folder; checks and runner are mounted read-only."""
+    """The image's own python, entrypoint and working folder; checks, data and runner are mounted read-only."""
     folders = {path: f"{MOUNTED}/{path.parent.name}" for path in recipe.smoke_paths or (recipe.smoke_path,)}
     runner = Path(run_check.__file__)
     mounts = [Mount(host_path=path, image_path=place) for path, place in folders.items() if path.is_dir()]
+    data = [Mount(host_path=path, image_path=f"{MOUNTED}/data/{path.name}") for path in recipe.smoke_data]
     return Command(
         argv=(
             "python",
@@ -134,7 +135,7 @@ def _make_command(check: Check, recipe: Recipe) -> Command:
             *(mount.image_path for mount in mounts),
         ),
         timeout_s=check.timeout_s,
-        mounts=(Mount(host_path=runner, image_path=f"{MOUNTED}/{runner.name}"), *mounts),
+        mounts=(Mount(host_path=runner, image_path=f"{MOUNTED}/{runner.name}"), *mounts, *data),
         user=check.user,
         read_only_root=check.read_only_root,
         gpus=check.tier != "cpu",

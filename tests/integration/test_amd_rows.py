@@ -10,6 +10,7 @@ import posixpath
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,10 +19,11 @@ import pytest
 from arch_inventory import list_archs
 from finished_image import FinishedImage, read_finished
 from mirror_server import Network, serve_folder
+from packed_project import MaskingEngine
 from rockiln.compatibility import read_compatibility
 from rockiln.console import Console
 from rockiln.engines.embedded import EmbeddedEngine
-from rockiln.engines.protocol import Command, Completed
+from rockiln.engines.protocol import Command, Completed, Mount
 from rockiln.errors import AuditFailedError
 from rockiln.lock import read_lock
 from rockiln.locked import LockedTarget
@@ -31,6 +33,7 @@ from rockiln.recipe import read_recipes
 from rockiln.sizes.annotation import read_manifest
 from rockiln.sizes.of_image import measure_layout
 from rockiln.sizes.stored import read_sizes
+from rockiln.smoke import Failed, run_smoke
 from rockiln.write_image import read_image
 from rocm_mirror_folder import ROOT_PATH, Project, build_mirror, make_project, mirror_variables
 
@@ -261,7 +264,7 @@ def test_framework_imports_in_the_image(built: FinishedImage, project: Project) 
     assert completed.stdout.endswith("7.0.51831\n")
 
 
-STUBBED_CHECKS = {"compute", "packages", "saved_model", "versions"}
+STUBBED_CHECKS = {"compile", "compute", "packages", "saved_model", "triton", "versions"}
 """Smoke checks that need a real framework, or a real pip; the mirror's are two files each."""
 
 
@@ -277,7 +280,9 @@ def test_smoke_passes_what_needs_no_framework_and_calls_no_gpu_check_passed(
     asked = {
         name: outcome for (tier, name), outcome in outcomes.items() if tier == "cpu" and name not in STUBBED_CHECKS
     }
-    assert asked.keys() >= {"any_user", "entry_points", "libraries", "python", "read_only_root", "tls"}
+    assert asked.keys() >= {
+        "any_user", "entry_points", "libraries", "own_kernels", "own_packages", "python", "read_only_root", "tls",
+    }  # fmt: skip
     assert {name: outcome for name, outcome in asked.items() if outcome["status"] != "passed"} == {}
 
 
@@ -365,3 +370,27 @@ def test_jax_row_takes_real_wheels_over_the_mirrors_rocm(network: Network, tmp_p
     listed = run_inside(built, jax, "/lib64/ld-linux-x86-64.so.2", "--list", f"/{plugin}").stdout
     assert "/libamdhip64.so.7 (" in listed
     assert "not found" not in listed
+
+
+def test_each_arch_of_a_row_has_its_pack_and_without_it_smoke_and_audit_are_red(
+    built: FinishedImage, project: Project, tmp_path: Path
+) -> None:
+    planned = find_planned(built.image.target_id)
+    site = f"opt/venv/lib/python{planned.target.python}/site-packages"
+    engine = EmbeddedEngine(trees_path=project.cache_path / "trees", console=Console(None))
+    for arch in planned.target.archs:
+        manifest = json.loads(built.files[f"{site}/rockiln_kernels_{arch}/pack/manifest.json"])
+        assert manifest["arch"] == arch
+        assert {one["op"] for one in manifest["variants"]} >= {"rope", "silu_and_mul"}
+        mask = Mount(host_path=tmp_path, image_path=f"/{site}/rockiln_kernels_{arch}")
+        recipe = replace(planned.recipe, smoke_tiers=("cpu",), smoke_paths=planned.recipe.smoke_paths[:1])
+        report = run_smoke(built.image, recipe, MaskingEngine(inner=engine, masks=(mask,)), (), 2, Console(None))
+        failed = {one.name for one in report.checks if isinstance(one.outcome, Failed)}
+        assert failed >= {"own_packages", "own_kernels"}
+
+
+def test_start_asks_the_doctor_in_the_same_words(built: FinishedImage, project: Project) -> None:
+    assert b"hipcompat doctor --quick" in built.read("/usr/lib/rockiln/preflight")
+    completed = run_inside(built, project, "sh", "-c", "exit 3")
+    assert completed.exit_code == 3
+    assert "rockiln: no GPU: /dev/kfd is not in this container" in completed.stderr

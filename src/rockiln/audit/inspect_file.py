@@ -18,6 +18,7 @@ _KEPT = re.compile(
     .*/[^/]+\.(?:dist|egg)-info/(?:METADATA|PKG-INFO|RECORD|direct_url\.json)
     | .*/(?:site|dist)-packages/[^/]+\.(?:pth|egg-link)
     | .*/(?:site|dist)-packages/torch/version\.py
+    | .*/(?:site|dist)-packages/rockiln_kernels/promised\.json
     | .*/manifest\.json
     | etc/(?:ld\.so\.cache | ld\.so\.conf(?:\.d/[^/]+)? | os-release | rockiln/version\.json)
     | usr/lib/os-release

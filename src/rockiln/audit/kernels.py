@@ -19,6 +19,9 @@ from rockiln.audit.scan import Scan
 _MANIFEST_KEYS = frozenset({"arch", "kernels", "schema", "triton"})
 _SITE_PACKAGE = re.compile(r"(?P<folder>.*/(?:site|dist)-packages/(?P<name>[^/]+))/.*")
 _PLUGIN_PACKAGE = "rockiln_kernels"
+_PROMISED = re.compile(rf".*-packages/{_PLUGIN_PACKAGE}/promised\.json")
+_FP8_KIND = re.compile(r"\b(e[45]m[23])fnuz\b")
+"""gfx942's fp8; all others have OCP's in the same cells."""
 ROCM_FOLDERS = ("opt/rocm/lib", "opt/rocm/lib64")
 PROGRAM_FOLDERS = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin")
 
@@ -39,7 +42,7 @@ class Pack:
 def audit_kernels(scan: Scan, promises: Promises) -> Iterator[Finding]:
     """Packs against their manifests, against each other and against the promise; then compilers and amdsmi."""
     packs = list(_read_packs(scan.tree))
-    yield from _judge_packs(scan.tree, packs)
+    yield from _judge_packs(scan.tree, packs, _read_promised(scan.tree))
     if promises.archs and (packs or _has_package(scan.tree, _PLUGIN_PACKAGE)):
         served = {pack.arch for pack in packs}
         for arch in promises.archs:
@@ -74,16 +77,41 @@ def _list_objects(value: object) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _judge_packs(tree: Tree, packs: list[Pack]) -> Iterator[Finding]:
-    promised = frozenset().union(*(pack.variants for pack in packs))
+def _read_promised(tree: Tree) -> Mapping[str, frozenset[str]]:
+    """Arch → op/cell of each cell that the installed rockiln-kernels promises; empty where it says nothing."""
+    found: dict[str, frozenset[str]] = {}
+    for path, content in tree.texts.items():
+        if not _PROMISED.fullmatch(path):
+            continue
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            continue
+        archs = value.get("archs") if isinstance(value, dict) else None
+        for arch, cells in archs.items() if isinstance(archs, dict) else ():
+            found[arch] = frozenset(map(str, cells)) if isinstance(cells, list) else frozenset()
+    return found
+
+
+def _find_lacking(pack: Pack, packs: list[Pack], promised: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """By the promise, or else by what the packs beside it hold, whichever kind of fp8 theirs is."""
+    if pack.arch in promised:
+        if lacking := sorted(promised[pack.arch] - pack.variants):
+            yield f"{pack.arch} lacks {len(lacking)} that rockiln-kernels promises: {name_some(lacking)}"
+        return
+    mine = {_FP8_KIND.sub(r"\1", variant) for variant in pack.variants}
+    theirs = {_FP8_KIND.sub(r"\1", variant) for other in packs for variant in other.variants}
+    if lacking := sorted(theirs - mine):
+        yield f"{pack.arch} lacks {len(lacking)} that other packs here have: {name_some(lacking)}"
+
+
+def _judge_packs(tree: Tree, packs: list[Pack], promised: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
     for pack in packs:
         if not pack.kernels:
             yield find("pack-empty", pack.folder, f"manifest.json for {pack.arch} lists no kernels")
             continue
         yield from _find_damage(tree, pack)
-        lacking = sorted(promised - pack.variants)
-        if lacking:
-            evidence = f"{pack.arch} lacks {len(lacking)} that other packs here have: {name_some(lacking)}"
+        for evidence in _find_lacking(pack, packs, promised):
             yield find("pack-incomplete", pack.folder, evidence)
         gone = sorted(key for key in pack.absent if "/".join(key.split("/")[:2]) not in pack.variants)
         if gone:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,31 @@ def test_pack_that_lacks_what_another_has_is_found(tree: AuditTree) -> None:
     make_pack(tree, "gfx942", ["rms_norm", "rope"])
     folder = make_pack(tree, "gfx950", ["rms_norm"])
     assert tree.faults() == [("pack-incomplete", f"/{folder}")]
+
+
+def test_pack_that_lacks_what_rockiln_kernels_promises_is_found(tree: AuditTree) -> None:
+    promised = {"schema": 1, "archs": {"gfx942": ["rms_norm/bf16", "rope/bf16"], "gfx950": ["gemm/bf16"]}}
+    tree.write(f"{SITE}/rockiln_kernels/promised.json", json.dumps(promised))
+    folder = make_pack(tree, "gfx942", ["rms_norm"])
+    assert tree.faults() == [("pack-incomplete", f"/{folder}")]
+    evidence = find_rule(tree.audit(), "pack-incomplete").evidence
+    assert evidence == "gfx942 lacks 1 that rockiln-kernels promises: rope/bf16"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"archs": []}', '{"archs": {"gfx942": 1}}'])
+def test_promise_that_cannot_be_read_promises_nothing(tree: AuditTree, text: str) -> None:
+    tree.write(f"{SITE}/rockiln_kernels/promised.json", text)
+    make_pack(tree, "gfx942", ["rms_norm"])
+    assert tree.faults() == []
+
+
+def test_kinds_of_fp8_differ_between_archs_and_are_no_gap(tree: AuditTree) -> None:
+    tree.promise("gfx942", "gfx950")
+    for arch, kind in (("gfx942", "e4m3fnuz"), ("gfx950", "e4m3")):
+        folder = make_pack(tree, arch, ["quant"])
+        path = tree.path / folder / "manifest.json"
+        path.write_text(path.read_text().replace('"cell": "bf16"', f'"cell": "bf16-{kind}"'))
+    assert tree.faults() == []
 
 
 def test_promised_gpu_without_a_pack_is_found(tree: AuditTree) -> None:
