@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from rockiln.registry.protocol import Manifest, Repository
 TESTED, UNTESTED, UNSIGNED = "dev.rockiln.tested", "dev.rockiln.untested", "dev.rockiln.tested.unsigned"
 STANDARD_LABELS = "org.opencontainers.image."
 THREADS = 8
+SignIndex = Callable[[Repository, Manifest], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,15 +114,18 @@ def make_promoted_index(images: Sequence[Published], verdict: Verdict) -> Manife
 
 
 def promote_images(
-    repository: Repository, images: Sequence[Published], verdict: Verdict, tags: Tags, *, is_dry: bool = False
-) -> Promotion:
-    """Push the index, then move the tags to it. Whoever calls has asked `require_fit`."""
+    repository: Repository, images: Sequence[Published], verdict: Verdict, tags: Tags, *, is_dry: bool = False,
+    sign: SignIndex | None = None,
+) -> Promotion:  # fmt: skip
+    """Push the index, sign it, then move the tags to it. Whoever calls has asked `require_fit`."""
     require_complete(repository, images)
     index = make_promoted_index(images, verdict)
     moves = plan_moves(repository, index.digest, tags)
     if not is_dry:
         if not repository.find_digest(index.digest):
             repository.push_manifest(index)
+        if sign:
+            sign(repository, index)
         for move in moves:
             if move.is_move:
                 _move(repository, index, move)

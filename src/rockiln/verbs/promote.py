@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """REF..., --key, --allow-unsigned, --allow-untested, --date, --dry-run, --plain-http, --ca, --json."""
     parser.add_argument("references", metavar="REF", nargs="+", help="HOST/NAME@sha256:..., as rockiln push prints it")
-    parser.add_argument("--key", type=Path, metavar="FILE", help="public key with which the results were signed")
+    parser.add_argument(
+        "--key", type=Path, metavar="FILE",
+        help="key that the results were signed with: the public one, or the private one, which signs the index, too",
+    )  # fmt: skip
     parser.add_argument("--allow-unsigned", action="store_true", help="count results that nobody signed, too")
     add_promotion(parser)
     add_dry_run(parser)
@@ -53,7 +56,7 @@ def promote_reference(
     from rockiln.publish.gate import judge_images, require_fit
     from rockiln.publish.promote import promote_images, read_published
     from rockiln.publish.tags import choose_date, make_tags
-    from rockiln.verbs.registry_options import read_opener
+    from rockiln.verbs.registry_options import read_index_signer, read_opener
 
     opener = read_opener(args, invocation.environ)
     date = choose_date(args.date, invocation.environ, invocation.clock())
@@ -67,7 +70,8 @@ def promote_reference(
     refused = [reason for item in attested for reason in item.refused]
     require_fit(planned, verdict, refused, allow_untested=args.allow_untested)
     tags = make_tags(planned, invocation.plan, invocation.matrix.publish, images[0].labels, date)
-    return promote_images(repository, images, verdict, tags, is_dry=args.dry_run)
+    sign = read_index_signer(args, invocation.environ)
+    return promote_images(repository, images, verdict, tags, is_dry=args.dry_run, sign=sign)
 
 
 def find_row(images: tuple[Published, ...], reference: Reference, invocation: Invocation) -> PlannedTarget:

@@ -14,6 +14,7 @@ from rockiln.registry.reference import Reference
 
 if TYPE_CHECKING:
     from rockiln.publish.attested import OpenSealed, Seal
+    from rockiln.publish.promote import SignIndex
     from rockiln.registry.client import RegistryClient
 
 PASSWORD = "COSIGN_PASSWORD"  # noqa: S105  # the variable's name
@@ -98,6 +99,17 @@ def read_seal(args: argparse.Namespace, environ: Mapping[str, str]) -> Seal | No
 
     private = read_private_key(_read(args.key), environ.get(PASSWORD, "").encode(), str(args.key))
     return lambda statement: seal(statement, private)
+
+
+def read_index_signer(args: argparse.Namespace, environ: Mapping[str, str]) -> SignIndex | None:
+    """What signs promoted indexes: where --key is a private key; None for a public one, and without --key."""
+    if not args.key or "PRIVATE KEY" not in (text := _read(args.key)):
+        return None
+    from rockiln.publish.signed_index import sign_index
+    from rockiln.sign.keys import read_private_key
+
+    private = read_private_key(text, environ.get(PASSWORD, "").encode(), str(args.key))
+    return lambda repository, index: sign_index(repository, index, private)
 
 
 def read_opener(args: argparse.Namespace, environ: Mapping[str, str]) -> OpenSealed | None:

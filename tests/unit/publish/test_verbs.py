@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from publish.project import Project, make_project
 
 from fakes import FakeEngine, FakeProcess
 from registry_server import RegistryServer
+from rockiln.sign.keys import read_public_key
 
 Said = pytest.CaptureFixture[str]
 
@@ -121,6 +123,26 @@ def test_signed_results_need_the_key(project: Project, outcomes: dict[str, int],
     assert "no key was given" in capsys.readouterr().err
     assert project.run("promote", reference, "--key", f"{prefix}.pub") == 0
     assert "tested: cpu" in capsys.readouterr().out
+
+
+def test_private_key_signs_what_tags_name(
+    project: Project, server: RegistryServer, outcomes: dict[str, int], capsys: Said
+) -> None:
+    del outcomes
+    prefix = project.path / "cosign"
+    assert project.run("generate-key", "--output", str(prefix)) == 0
+    assert project.run("publish", CPU_ID, *project.to, "--key", f"{prefix}.key") == 0
+    tags = dict(server.repo("rk/jax").tags)
+    (index,) = {digest for tag, digest in tags.items() if not tag.startswith("sha256-")}
+    signature = json.loads(server.repo("rk/jax").manifests[tags[f"{index.replace(':', '-')}.sig"]][0])
+    payload = server.repo("rk/jax").blobs[signature["layers"][0]["digest"]]
+    said = signature["layers"][0]["annotations"]["dev.cosignproject.cosign/signature"]
+    public = read_public_key(prefix.with_suffix(".pub").read_text(), "cosign.pub")
+    assert public.is_signed(base64.b64decode(said), payload)
+    assert json.loads(payload)["critical"]["image"]["docker-manifest-digest"] == index
+    assert project.run("publish", CPU_ID, *project.to, "--key", f"{prefix}.key") == 0
+    assert server.repo("rk/jax").tags == tags
+    assert "nothing moves" in capsys.readouterr().out
 
 
 def test_layers_that_rows_share_go_once(project: Project, server: RegistryServer, capsys: Said) -> None:
