@@ -50,7 +50,7 @@ PACKAGES: tuple[dict[str, str], ...] = (
     {"kind": "deb", "name": "libtool", "version": "1.0-2", "sha256": "2" * 64},
     {"kind": "wheel", "name": "my-wheel", "version": "2.0", "sha256": "3" * 64},
 )
-RECORD = json.dumps({"target": "tiny", "archs": ["gfx942"], "packages": PACKAGES}).encode()
+RECORD = json.dumps({"target": "tiny", "rockiln": "0.1.0", "archs": ["gfx942"], "packages": PACKAGES}).encode()
 OS: tuple[TarItem, ...] = (
     ("etc/", 0o755, ""), ("etc/os-release", 0o644, b'ID=debian\nVERSION_ID="12"\n'),
     ("var/lib/dpkg/", 0o755, ""), ("var/lib/dpkg/status", 0o644, STATUS), ("usr/share/doc/tool/", 0o755, ""),

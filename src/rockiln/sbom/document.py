@@ -67,6 +67,8 @@ def _make_bom(installed: Installed, name: str, digest: str) -> Bom:
                 type=ComponentType.OPERATING_SYSTEM,
             )
         )  # fmt: skip
+    if version := str(installed.record.get("rockiln", "")):
+        components.append(_describe_own_files(version))
     serial = uuid.uuid5(uuid.NAMESPACE_URL, f"oci:{digest}")
     bom = Bom(components=components, metadata=metadata, serial_number=serial)
     bom.register_dependency(image, components)
@@ -84,6 +86,16 @@ def _describe_image(installed: Installed, name: str, digest: str) -> Component:
         name=name, version=digest, type=ComponentType.CONTAINER, bom_ref="image",
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=digest.removeprefix("sha256:"))],
         properties=[Property(name=f"dev.rockiln:{key}", value=str(value)) for key, value in texts.items() if value],
+    )  # fmt: skip
+
+
+def _describe_own_files(version: str) -> Component:
+    """What comes with no package: docs/image.md lists it."""
+    from cyclonedx.model.component import Component, ComponentType
+
+    return Component(
+        name="rockiln", version=version, type=ComponentType.APPLICATION, bom_ref=f"files:rockiln {version}",
+        licenses=_make_licences(("Apache-2.0",)), description="entrypoint, guards and records added to the image",
     )  # fmt: skip
 
 

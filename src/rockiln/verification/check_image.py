@@ -13,7 +13,7 @@ from rockiln.image_config import LAYER_TITLE
 from rockiln.readers import CountedReader, HashedReader, Readable
 from rockiln.sbom.installed import Installed, find_installed
 from rockiln.sbom.layer_texts import LayerTexts, read_layer_texts
-from rockiln.verification.sources import ImageSource, hash_bytes
+from rockiln.verification.sources import ImageSource, hash_bytes, name_blob
 
 _CHUNK_BYTES = 1 << 20
 _MAX_BYTES = 16 << 20
@@ -35,8 +35,9 @@ class CheckedImage:
     @property
     def labels(self) -> Mapping[str, str]:
         """Of the config."""
-        said = self.config.get("config") or {}
-        return {str(key): str(value) for key, value in (said.get("Labels") or {}).items()}
+        said = self.config.get("config")
+        labels = said.get("Labels") if isinstance(said, dict) else None
+        return {str(key): str(value) for key, value in labels.items()} if isinstance(labels, dict) else {}
 
 
 def check_image(source: ImageSource, console: Console, *, with_layers: bool) -> CheckedImage:
@@ -49,8 +50,8 @@ def check_image(source: ImageSource, console: Console, *, with_layers: bool) -> 
         config_row, rows = manifest["config"], list(manifest["layers"])
         config = _parse(_read_small(source, config_row, "the config"), f"{source.name}: the config")
         diff_ids = [str(one) for one in config["rootfs"]["diff_ids"]]
-        sizes = [int(row["size"]) for row in rows]
-    except (KeyError, TypeError, ValueError) as fault:
+        sizes = [int(row["size"]) for row in rows if name_blob(str(row["digest"]))]
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise VerificationError(f"{source.name}: not an image's manifest and config: {fault!r}") from fault
     if len(diff_ids) != len(rows):
         raise VerificationError(f"{source.name}: {len(rows)} layers, and {len(diff_ids)} diff_ids in the config")
@@ -68,7 +69,8 @@ def _check_layers(
     with console.progress(f"verify {source.name}", total, "bytes") as progress:
         layers = []
         for number, (row, diff_id) in enumerate(zip(rows, diff_ids, strict=True), 1):
-            title = (row.get("annotations") or {}).get(LAYER_TITLE, "")
+            said = row.get("annotations")
+            title = said.get(LAYER_TITLE, "") if isinstance(said, dict) else ""
             name = f"{source.name}: layer {number}{f' ({title})' if title else ''}"
             with source.open_blob(str(row["digest"]), int(row["size"])) as stream:
                 counted = CountedReader(stream, progress.advance)

@@ -80,20 +80,29 @@ def _describe_layers(image: CheckedImage) -> Iterator[Passed]:
 
 
 def _require_whole(attachment: Attachment, name: str, digest: str) -> None:
-    """Blobs have their sizes; the subject is this image. Digests were compared when they were read."""
+    """Its manifest has the shape that is relied upon; blobs have their sizes; the subject is this image."""
     where = f"{name}: attached {attachment.digest}"
     try:
         document = attachment.document
-        rows = (document["config"], *document["layers"])
-        sizes = [(str(row["digest"]), int(row["size"])) for row in rows]
+        rows = [_require_row(row) for row in (document["config"], *document["layers"])]
+        contents = [attachment.blobs[row["digest"]] for row in rows]
         subject = str((document.get("subject") or {"digest": digest})["digest"])
-    except (KeyError, TypeError, ValueError) as fault:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as fault:
         raise VerificationError(f"{where}: not a manifest: {fault!r}") from fault
-    for one, size_bytes in sizes:
-        if len(attachment.blobs[one]) != size_bytes or hash_bytes(attachment.blobs[one]) != one:
-            raise VerificationError(f"{where}: {one} is another blob than the manifest names")
+    for row, content in zip(rows, contents, strict=True):
+        if (len(content), hash_bytes(content)) != (row["size"], row["digest"]):
+            raise VerificationError(f"{where}: {row['digest']} is another blob than the manifest names")
     if subject != digest:
         raise VerificationError(f"{where}: belongs to {subject}")
+
+
+def _require_row(row: Any) -> Mapping[str, Any]:
+    """A descriptor; raises ValueError for anything else."""
+    said = row.get("annotations") or {}
+    texts = (row["digest"], row.get("mediaType", ""), *said.keys(), *said.values())
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"not a descriptor: {str(row)[:80]}")
+    return dict(row)
 
 
 def _check_signature(image: CheckedImage, attachments: Sequence[Attachment], key: PublicKey, name: str) -> str:
@@ -170,7 +179,7 @@ def _check_sbom(
     if predicate is None:
         raise VerificationError(f"{name}: no SBOM is attached", hint="rockiln attest attaches it")
     for content, _ in _list_layers(attachments, SBOM_TYPE):
-        if json.loads(content) != predicate:
+        if _parse(content) != predicate:
             raise VerificationError(f"{name}: the SBOM: the attached document is not the one that was signed")
     try:
         components = list_components(predicate)
@@ -198,6 +207,14 @@ def _compare_packages(components: Mapping[str, str], installed: set[str], name: 
         what = [f"lists {', '.join(only_there[:_SHOWN])}, which the image lacks"] if only_there else []
         what += [f"lacks {', '.join(only_here[:_SHOWN])}, which the image holds"] if only_here else []
         raise VerificationError(f"{name}: the SBOM: {'; '.join(what)}")
+
+
+def _parse(content: bytes) -> object:
+    """Damaged JSON is equal to nothing that was signed."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _list_layers(attachments: Sequence[Attachment], media_type: str) -> Iterator[tuple[bytes, Mapping[str, Any]]]:

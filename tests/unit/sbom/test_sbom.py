@@ -82,6 +82,7 @@ def test_document_is_valid_and_the_same_each_time(tmp_path: Path) -> None:
         "pkg:deb/debian/tool@1.0-1?arch=amd64&distro=debian-12&upstream=toolbox", "pkg:pypi/my-wheel@2.0",
     }  # fmt: skip
     assert list_components(value)["wheel:my-wheel 2.0"] == "3" * 64
+    assert {row["name"] for row in value["components"] if row["type"] == "application"} == {"rockiln"}
 
 
 def test_validator_would_find_a_fault(tmp_path: Path) -> None:
