@@ -60,7 +60,8 @@ def CUDAExtension(  # noqa: N802  # what code for torch calls it
         refused = ", ".join(note.given for note in translation.refused)
         raise FindingsError(f"nvcc's flags ask for what ROCm has not: {refused}", hint="hipcompat flags says why")
     for note in translation.notes:
-        sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({note.reason})\n")
+        why = note.reason or f"by {' '.join(note.became)}"
+        sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({why})\n")
     extension = HipExtension(
         name, list(sources), include_dirs=list(include_dirs), define_macros=list(define_macros),
         libraries=list(libraries), extra_compile_args=list(by_compiler.get("cxx", ())),

@@ -40,7 +40,8 @@ def build_extension(
     """What torch's own CUDAExtension makes of the translation. FindingsError as above."""
     became, given, notes = translate_extension(sources, keywords)
     for note in notes:
-        sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({note.reason})\n")
+        why = note.reason or f"by {' '.join(note.became)}"
+        sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({why})\n")
     return original(name, list(became), *arguments, **given)
 
 

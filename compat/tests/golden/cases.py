@@ -39,6 +39,7 @@ RNG = np.random.default_rng(7)
 F32 = RNG.integers(-8, 9, 256).astype(np.float32)
 I32 = RNG.integers(-50, 50, 256).astype(np.int32)
 U32 = RNG.integers(0, 2**32, 64, dtype=np.uint32)
+RAMP = np.arange(64, dtype=np.float32)
 ZERO_I = np.zeros(256, np.int32)
 ZERO_F = np.zeros(256, np.float32)
 
@@ -219,6 +220,12 @@ def make_cache_hints() -> Case:
     packs[:, 3] = 7
     outputs = (ZERO_F[:64], np.zeros((64, 4), np.float32), np.zeros((64, 4), np.float32), ZERO_I[:64])
     return Case(inputs=(x, v), outputs=outputs, expected=(5 * x, w, packs, x.astype(np.int32)))
+
+
+def make_group_structure() -> Case:
+    """Two warps of 32."""
+    want = np.repeat(np.ptp(_warps(F32[:64] * RAMP), axis=1), 32)
+    return Case(inputs=(F32[:64] * RAMP,), outputs=(ZERO_F[:64],), expected=(want,), only_shim=True)
 
 
 def make_half_atomics() -> Case:

@@ -4,6 +4,35 @@
 #include <cooperative_groups.h>
 
 #if defined(__HIPCC__) || defined(__HIP__)
+#include <type_traits>
+
+// HIP's groups shuffle numbers; CUDA's any trivially copyable value: structures go in words of 32 bits.
+#define HIPCOMPAT_GROUP_SHUFFLE(NAME, SHUFFLE, LANE)                                                           \
+    template <typename Group, typename Value>                                                                  \
+    __device__ inline typename std::enable_if<std::is_arithmetic<Value>::value, Value>::type NAME(             \
+        const Group &group, const Value &value, LANE lane) {                                                   \
+        return group.SHUFFLE(value, lane);                                                                     \
+    }                                                                                                          \
+    template <typename Group, typename Value>                                                                  \
+    __device__ inline typename std::enable_if<!std::is_arithmetic<Value>::value, Value>::type NAME(            \
+        const Group &group, const Value &value, LANE lane) {                                                   \
+        unsigned int words[(sizeof(Value) + 3) / 4] = {};                                                      \
+        __builtin_memcpy(words, static_cast<const void *>(&value), sizeof(Value));                             \
+        for (unsigned int &word : words) {                                                                     \
+            word = group.SHUFFLE(word, lane);                                                                  \
+        }                                                                                                      \
+        Value moved = value;                                                                                   \
+        __builtin_memcpy(static_cast<void *>(&moved), words, sizeof(Value));                                   \
+        return moved;                                                                                          \
+    }
+
+namespace hipcompat {
+HIPCOMPAT_GROUP_SHUFFLE(take_from, shfl, int)
+HIPCOMPAT_GROUP_SHUFFLE(take_from_above, shfl_down, unsigned int)
+HIPCOMPAT_GROUP_SHUFFLE(take_from_below, shfl_up, unsigned int)
+}  // namespace hipcompat
+#undef HIPCOMPAT_GROUP_SHUFFLE
+
 namespace cooperative_groups {
 
 template <typename Value>
@@ -36,19 +65,19 @@ template <typename Group, typename Value, typename Operation>
 __device__ inline Value reduce(const Group &group, Value value, Operation op) {
     const unsigned int size = group.size(), rank = group.thread_rank();
     for (unsigned int step = 1; step < size; step *= 2) {
-        const Value other = group.shfl_down(value, step);
+        const Value other = hipcompat::take_from_above(group, value, step);
         if (rank % (2 * step) == 0 && rank + step < size) {
             value = op(value, other);
         }
     }
-    return group.shfl(value, 0);
+    return hipcompat::take_from(group, value, 0);
 }
 
 /// Thread r gets op over the values of threads 0 to r.
 template <typename Group, typename Value, typename Operation>
 __device__ inline Value inclusive_scan(const Group &group, Value value, Operation op) {
     for (unsigned int step = 1; step < group.size(); step *= 2) {
-        const Value other = group.shfl_up(value, step);
+        const Value other = hipcompat::take_from_below(group, value, step);
         if (group.thread_rank() >= step) {
             value = op(other, value);
         }
@@ -64,7 +93,7 @@ __device__ inline Value inclusive_scan(const Group &group, Value value) {
 /// Thread r gets op over the values of threads 0 to r - 1; thread 0 a value of zero.
 template <typename Group, typename Value, typename Operation>
 __device__ inline Value exclusive_scan(const Group &group, Value value, Operation op) {
-    const Value before = group.shfl_up(inclusive_scan(group, value, op), 1);
+    const Value before = hipcompat::take_from_below(group, inclusive_scan(group, value, op), 1);
     return group.thread_rank() == 0 ? Value() : before;
 }
 
