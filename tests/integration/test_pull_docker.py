@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from rockiln.pull.host import parse_doctor, read_host
 from rockiln.registry.client import open_repository
 from rockiln.registry.protocol import Manifest, source_of_file
 from rockiln.registry.reference import parse_reference
+from rockiln.sign.keys import generate_key
 from signed_image import KEY, OS, WHEELS, SignedImage, sign_image
 from tiny_image import compile_probe, make_tar, write_layout
 
@@ -73,6 +75,28 @@ def test_published_image_is_verified_pulled_and_run(signed: SignedImage, tmp_pat
             rockiln("pull", name, "--key", key_path, "--run", "/probe", "exit", "7", code=13)
         finally:
             subprocess.run(["docker", "image", "rm", "-f", name], capture_output=True, check=False)
+
+
+@pytest.mark.registry
+def test_two_signers_keep_each_others_signature(signed: SignedImage, tmp_path: Path) -> None:
+    """cosign looks under one tag for all of them; ours are referrers besides."""
+    other_key = generate_key()
+    keys = {"ours": KEY.public, "other": other_key.public}
+    for name, public in keys.items():
+        (tmp_path / f"{name}.pub").write_text(public.to_pem())
+    with run_registry(tmp_path / "registry") as host:
+        reference = push(signed, host)
+        shutil.copytree(signed.path / "image", tmp_path / "again/image")
+        again = sign_image(tmp_path / "again", signed.image, key=other_key)
+        with open_repository(parse_reference(reference), os.environ) as repository:
+            for _ in range(2):
+                push_attachments(repository, read_attached(again.path / "attached"))
+            tag = f"{signed.image.digest.replace(':', '-')}.sig"
+            tagged = repository.read_manifest(tag)
+            assert tagged is not None
+            assert len(tagged.document["layers"]) == 2  # type: ignore[arg-type]  # a list
+        for name in keys:
+            rockiln("verify", reference, "--no-layers", "--key", tmp_path / f"{name}.pub")
 
 
 @pytest.mark.parametrize("versions", [(), (90402,), (90402, 90402), (110000, 120001), (90010,)])
