@@ -28,8 +28,8 @@ from rockiln.registry.uploads import Uploader, UploadNotes
 if TYPE_CHECKING:
     import httpx
 
-MAX_BYTES = 16 << 20
-"""Of a manifest or small blob; the specification asks registries for 4 MiB."""
+MAX_PAGES = 1000
+"""Of a list."""
 SETTLE_S = 0.5
 """How long, more or less, until another writer of the same list is done."""
 DOCKER_TYPES = (
@@ -163,8 +163,14 @@ class RegistryClient:
     def list_tags(self) -> tuple[str, ...]:
         tags: list[str] = []
         url = f"/v2/{self._repository}/tags/list?n=1000"
-        while url and (response := self._find("GET", url, self._pull)) is not None:
-            tags += [str(tag) for tag in _read_object(require_status(response, 200)).get("tags") or ()]
+        for _ in range(MAX_PAGES):
+            response = self._find("GET", url, self._pull) if url else None
+            if response is None:
+                break
+            found = _read_object(require_status(response, 200)).get("tags") or []
+            if not isinstance(found, list):
+                raise RegistryError(f"{self.name}: its list of tags is none", hint="is this an OCI registry?")
+            tags += map(str, found)
             url = _find_next(response)
         return tuple(sorted(set(tags)))
 
@@ -174,8 +180,9 @@ class RegistryClient:
             found = list_fallback(self, digest)
         else:
             found = read_referrers(_read_object(response))
-            while url := _find_next(response):
-                response = self._find("GET", url, self._pull)
+            for _ in range(MAX_PAGES):
+                url = _find_next(response)
+                response = self._find("GET", url, self._pull) if url else None
                 if response is None:
                     break
                 found += read_referrers(_read_object(require_status(response, 200)))
@@ -202,7 +209,7 @@ class RegistryClient:
 
     def _require_digest(self, content: bytes, digest: str) -> None:
         found = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        if len(content) > MAX_BYTES or found != digest:
+        if found != digest:
             raise RegistryError(f"{self.name}: asked for {digest}, got {found}", hint=_PROXY_HINT)
 
 
@@ -218,5 +225,10 @@ def _read_object(response: httpx.Response) -> dict[str, Any]:
 
 def _find_next(response: httpx.Response) -> str:
     """The next page of a list, below the registry: RFC 8288's Link."""
+    import httpx
+
     target = response.links.get("next", {}).get("url", "")
-    return str(response.request.url.join(target).raw_path.decode()) if target else ""
+    try:
+        return response.request.url.join(target).raw_path.decode() if target else ""
+    except httpx.InvalidURL:
+        return ""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CERTIFICATES_PATH = Path("/etc/docker/certs.d")
 """Where Docker looks for a registry's own CAs: HOST:PORT/*.crt."""
 CONNECTIONS = 16
+MAX_BYTES = 16 << 20
+"""Of an answer that is read at once: manifests, small blobs, lists. The specification asks registries for 4 MiB."""
 LOGINS = 3
 """Unknown, with a token that has expired meanwhile, and with a new one: a registry that still refuses means it."""
 Body = bytes | Callable[[], Iterator[bytes]]
@@ -81,10 +83,9 @@ class Session:
                 request, sent = self._make_request(method, url, scopes, headers or {}, body)
                 response = self._client.send(request, stream=True, follow_redirects=method in {"GET", "HEAD"})
                 try:
-                    if not is_large or response.status_code >= 400:
-                        response.read()
-                    if self._is_let_in(response, sent, scopes):
-                        yield require_answered(response)
+                    answer = response if is_large and response.status_code < 400 else _read(response)
+                    if self._is_let_in(answer, sent, scopes):
+                        yield require_answered(answer)
                         return
                 finally:
                     response.close()
@@ -149,6 +150,23 @@ class Session:
             return None
 
 
+def _read(response: httpx.Response) -> httpx.Response:
+    """The same with its body in memory. Raises RegistryError for one that is too large to be what was asked for."""
+    import httpx
+
+    pieces: list[bytes] = []
+    size_bytes = 0
+    for piece in response.iter_bytes():
+        size_bytes += len(piece)
+        if size_bytes > MAX_BYTES:
+            message = f"{_name_address(str(response.url))}: more than {MAX_BYTES >> 20} MiB"
+            raise RegistryError(message, hint="is this an OCI registry?")
+        pieces.append(piece)
+    headers = [(name, text) for name, text in response.headers.multi_items() if name.lower() not in _BODY_HEADERS]
+    return httpx.Response(response.status_code, headers=headers, content=b"".join(pieces), request=response.request)
+
+
+_BODY_HEADERS = {"content-encoding", "content-length", "transfer-encoding"}
 _TLS_HINT = "name the CA that signed the registry's certificate: --ca FILE, or /etc/docker/certs.d/HOST:PORT/ca.crt"
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 48 << 20
 """Below the 100 MB that common proxies allow a request to have."""
 READ_BYTES = 1 << 20
+NO_CHUNKS = frozenset({400, 405, 411, 413, 415, 501})
+"""Answers to a chunk of registries that take a blob in one piece only, though the specification wants chunks."""
 
 
 class UploadNotes(Protocol):
@@ -44,6 +46,8 @@ class _Upload:
     offset: int = 0
     is_certain: bool = False
     """Whether the registry has told us `offset` since the last fault."""
+    chunk_bytes: int = 0
+    """The largest request."""
 
 
 class Uploader:
@@ -57,7 +61,8 @@ class Uploader:
     def push(self, source: BlobSource, tell: Tell) -> None:
         """Raises RegistryError where it does not arrive, ImageError where the source is not what its digest says."""
         what = f"{self._name}: {source.digest[:19]}…"
-        upload = _Upload(location=self._notes.recall(self._name, source.digest))
+        location = self._notes.recall(self._name, source.digest)
+        upload = _Upload(location=location, chunk_bytes=CHUNK_BYTES)
         told = _Told(tell)
         failures, most = 0, 0
         while True:
@@ -87,9 +92,9 @@ class Uploader:
     def _go_on(self, upload: _Upload, source: BlobSource, told: _Told) -> None:
         if upload.location and not upload.is_certain:
             self._find_offset(upload)
-        if not upload.location:
+        if not upload.location or upload.offset > source.size_bytes:
             self._start(upload)
-        while source.size_bytes - upload.offset > CHUNK_BYTES:
+        while source.size_bytes - upload.offset > upload.chunk_bytes:
             self._send_chunk(upload, source, told)
             self._notes.remember(self._name, source.digest, upload.location)
         self._finish(upload, source, told)
@@ -98,6 +103,8 @@ class Uploader:
         response = self._session.ask("POST", self._url, self._scopes, headers={"Content-Length": "0"})
         require_status(response, 202)
         upload.location, upload.offset, upload.is_certain = self._locate(response), 0, True
+        least = response.headers.get("oci-chunk-min-length", "")
+        upload.chunk_bytes = max(upload.chunk_bytes, int(least) if least.isdecimal() else 0)
 
     def _find_offset(self, upload: _Upload) -> None:
         """Ask how far the registry is; where it does not say, begin anew."""
@@ -117,14 +124,17 @@ class Uploader:
         upload.offset, upload.is_certain = _read_range(response, 0), True
 
     def _send_chunk(self, upload: _Upload, source: BlobSource, told: _Told) -> None:
-        end = upload.offset + CHUNK_BYTES
-        response = self._send("PATCH", upload.location, upload.offset, end, source, told)
-        if response.status_code == 416:
-            upload.is_certain = False
+        start, end = upload.offset, upload.offset + upload.chunk_bytes
+        response = self._send("PATCH", upload.location, start, end, source, told)
+        if response.status_code in NO_CHUNKS:
+            upload.location, upload.chunk_bytes = "", source.size_bytes
+        if response.status_code in {416, *NO_CHUNKS}:
             raise PassingFault(f"the registry answers {describe(response)}")
         require_status(response, 202)
         upload.location = self._locate(response, upload.location)
         upload.offset = _read_range(response, end)
+        if upload.offset <= start:
+            raise PassingFault(f"the registry has {upload.offset} bytes after {end} were sent")
 
     def _finish(self, upload: _Upload, source: BlobSource, told: _Told) -> None:
         """The rest, and the digest that the whole must have."""
@@ -168,7 +178,11 @@ class Uploader:
         if not location:
             message = f"{self._session.registry} names no place to upload to"
             raise RegistryError(message, hint="is this an OCI registry?")
-        address = urljoin(self._session.url + self._url, location)
+        try:
+            address = urljoin(self._session.url + self._url, location)
+        except ValueError as fault:
+            message = f"{self._session.registry} names {location!r} as the place to upload to"
+            raise RegistryError(message, hint="is a proxy in between?") from fault
         insecure = self._session.url.replace("https://", "http://", 1)
         return address.replace(insecure, self._session.url, 1) if address.startswith(insecure) else address
 
