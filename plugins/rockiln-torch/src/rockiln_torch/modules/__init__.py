@@ -1,7 +1,8 @@
 """Layers whose weights are packed in fp8 or MX formats → rockiln's ops.
 
-Their layout is in dtypes, shapes and classes alone. No weight is shuffled and no tensor carries an attribute, so nothing
-can be lost by .to, state_dict, deepcopy, pickle, safetensors, or by putting another Parameter in a weight's place.
+Their layout is in dtypes, shapes and classes alone. No weight is shuffled and no tensor carries an attribute, so
+nothing can be lost by .to, state_dict, deepcopy, pickle, safetensors, or by putting another Parameter in a weight's
+place.
 """
 
 from rockiln_torch.modules.experts import FusedExperts
