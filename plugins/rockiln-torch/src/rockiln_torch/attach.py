@@ -24,6 +24,8 @@ _is_defined = False
 class OpNamespace(torch._ops._OpNamespace):  # noqa: SLF001
     """torch.ops.rockiln, which attaches an op before it hands it out."""
 
+    __module__ = torch._ops._OpNamespace.__module__  # noqa: SLF001  # ops take their own names from it, to be pickled
+
     def __getattr__(self, name: str) -> Any:
         """The op's packet. Raises AttributeError, as any namespace does."""
         base = name.removesuffix("_out")
@@ -44,7 +46,7 @@ def define_ops() -> None:
         except native.NativeError:
             native.withdraw_key("")
             raise
-        torch.ops.rockiln = OpNamespace("rockiln")
+        torch.ops.rockiln = OpNamespace("rockiln")  # type: ignore[attr-defined]
         _is_defined = True
 
 
@@ -59,7 +61,7 @@ def withdraw_ops() -> None:
         for key in ("CPU", "CUDA", ""):
             native.withdraw_key(key)
         if _is_defined:
-            delattr(torch.ops, "rockiln")  # noqa: B043  # torch.ops is typed without its namespaces
+            delattr(torch.ops, "rockiln")
         _is_defined = False
 
 
@@ -109,6 +111,8 @@ def _implement_transforms(op: str, overload: Any, library: torch.library.Library
     spec = read_forms()[op].spec
     if is_differentiable(spec):
         library.impl(op, make_autograd(op, overload), "Autograd", with_keyset=True)
+    else:
+        library.impl(op, torch.library.fallthrough_kernel, "Autograd")  # codes have no gradient: no warning either
     library.impl(op, make_batching(spec, overload), "FuncTorchBatched", with_keyset=True)
     if list_cast_places(spec):
         for device, key in KEYS.items():

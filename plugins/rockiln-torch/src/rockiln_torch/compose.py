@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from rockiln_torch.calls import BoundCall, check_arguments
+from rockiln_kernels.selection.call_text import count_strides
+from rockiln_torch.calls import BoundCall, OutputForm, check_arguments
 from rockiln_torch.observe import ObservedCall, note_call, observers
 from rockiln_torch.ranges import current
 
@@ -28,18 +29,19 @@ def find_composition(op: str) -> Composition:
 
 def compose_call(call: BoundCall, reason: str = "") -> tuple[torch.Tensor, ...]:
     """The outputs. Raises TypeError or ValueError for what is no call of the op."""
-    check_arguments(call)
+    forms = check_arguments(call)
     name = call.form.spec.name
     if observers:
         note_call(describe_composed(call, reason))
     for range_ in current:
         range_.push(f"rockiln::{name}")
     try:
-        outputs = find_composition(name)(*call.tensors, **call.words)
+        with torch.no_grad():  # gradients are gradients.py's
+            outputs = find_composition(name)(*call.tensors, **call.words)
     finally:
         for range_ in current:
             range_.pop()
-    return tuple(_detach_alias(output, call) for output in outputs)
+    return tuple(_settle(output, form, call) for output, form in zip(outputs, forms, strict=True))
 
 
 def write_outputs(call: BoundCall, reason: str = "") -> None:
@@ -79,6 +81,12 @@ def describe_composed(call: BoundCall, reason: str) -> ObservedCall:
     )
 
 
-def _detach_alias(output: torch.Tensor, call: BoundCall) -> torch.Tensor:
-    """An output that is no input, as a schema without aliases promises."""
-    return output.clone() if any(output is tensor for tensor in call.tensors) else output
+def _settle(output: torch.Tensor, form: OutputForm, call: BoundCall) -> torch.Tensor:
+    """An output as the fake promises it: no input, and of the strides that a new tensor has."""
+    if any(output is tensor for tensor in call.tensors):
+        output = output.clone(memory_format=torch.contiguous_format)
+    strides = count_strides(form.shape)
+    if output.stride() == strides:
+        return output
+    output = output.contiguous()  # which leaves the strides of dims of size 1
+    return output.as_strided_(form.shape, strides)

@@ -42,8 +42,8 @@ def explain(op: str, *args: torch.Tensor | None, arch: str | None = None, **kwar
     """Who would run `op` on these arguments, which are those of torch.ops.rockiln.
 
     `arch`: as on a GPU of that name, wherever the tensors are; none has to be here. Without it a tensor asks the GPU
-    that it is on, and any other gets torch's own ops. Raises KeyError for an op that is not there, TypeError or ValueError for
-    arguments that are none of the op.
+    that it is on, and any other gets torch's own ops. Raises KeyError for an op that is not there, TypeError or
+    ValueError for arguments that are none of the op.
     """
     if op not in read_forms():
         raise KeyError(f"there is no op called {op!r}; dir(torch.ops.rockiln) names them")

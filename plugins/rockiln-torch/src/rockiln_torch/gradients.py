@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from rockiln_kernels.spec import Gradient, OpSpec
 from rockiln_torch.calls import BoundCall, bind_arguments
@@ -34,10 +33,15 @@ def make_autograd(op: str, overload: Any) -> Callable[..., Any]:
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in args):
-            return OpFunction.apply(op, kwargs, lambda *tensors: run_below(keyset, tensors, kwargs), *args)
+            forward = partial(_forward_below, run_below, keyset, kwargs)
+            return OpFunction.apply(op, kwargs, forward, *args)  # type: ignore[no-untyped-call]
         return run_below(keyset, args, kwargs)
 
     return kernel
+
+
+def _forward_below(run_below: Callable[..., Any], keyset: Any, kwargs: dict[str, Any], *tensors: Any) -> Any:
+    return run_below(keyset, tensors, kwargs)
 
 
 class OpFunction(torch.autograd.Function):
@@ -59,9 +63,10 @@ class OpFunction(torch.autograd.Function):
         ctx.mark_non_differentiable(*(value for value in outputs if not is_plain_float(value)))
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *slopes: torch.Tensor | None) -> Any:
         """Gradients of the op's tensors; None for its other arguments."""
+        if torch.is_grad_enabled():
+            raise RuntimeError(f"rockiln::{ctx.op} has no second derivative; hint: create_graph=True asks for one")
         saved = ctx.saved_tensors
         tensors, outputs = saved[: ctx.count], saved[ctx.count :]
         call = bind_arguments(ctx.op, tensors, ctx.kwargs)

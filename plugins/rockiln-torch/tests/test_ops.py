@@ -1,0 +1,99 @@
+"""Golden files through torch.ops.rockiln: functional, into outputs, strided, into strided outputs and into inputs."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from golden_calls import name_outputs
+
+from op_calls import find_smallest, make_call
+from rockiln_kernels.golden import read_golden
+from rockiln_torch import ops
+from rockiln_torch.op_table import OPS
+
+X, WEIGHT = torch.randn(6, 64), torch.randn(64)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_op_gives_golden_outputs(op: str) -> None:
+    faults = {}
+    for case in read_golden(op):
+        call = make_call(case)
+        for how, outputs in (("functional", call.call()), ("out", call.call_out())):
+            found = case.find_faults(name_outputs(case, outputs))
+            faults.update({f"{case.cell}/{case.name} {how}": found} if found else {})
+    assert not faults
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_typed_op_is_the_op(op: str) -> None:
+    call = find_smallest(op)
+    words = dict(call.words)
+    if "fp6_format" in words:
+        words["fp6_format"] = call.form.formats[words["fp6_format"]]
+    made = getattr(ops, op)(*call.tensors, **words)
+    for one, other in zip(made if isinstance(made, tuple) else (made,), call.call(), strict=True):
+        assert torch.equal(one.view(torch.uint8), other.view(torch.uint8))
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_fake_outputs_have_the_forms_of_real_ones(op: str) -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    for case in read_golden(op):
+        call = make_call(case)
+        with FakeTensorMode() as mode:
+            fakes = [None if tensor is None else mode.from_tensor(tensor) for tensor in call.tensors]
+            made = call.op(*fakes, **call.words)
+        for fake, real in zip(made if isinstance(made, tuple) else (made,), call.call(), strict=True):
+            assert (fake.shape, fake.dtype, fake.stride()) == (real.shape, real.dtype, real.stride())
+
+
+def test_output_may_be_strided_or_the_input() -> None:
+    expected = ops.rms_norm(X, WEIGHT)
+    wide = torch.zeros(6, 128)
+    ops.rms_norm(X, WEIGHT, out=wide[:, ::2])
+    assert torch.equal(wide[:, ::2], expected)
+    assert not wide[:, 1::2].any()
+    own = X.clone()
+    assert torch.equal(ops.rms_norm(own, WEIGHT, out=own), expected)
+
+
+def test_wrong_outputs_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"rms_norm_out: y is \[5, 64\], not \[6, 64\]"):
+        ops.rms_norm(X, WEIGHT, out=torch.empty(5, 64))
+    with pytest.raises(TypeError, match=r"y is torch.float16, not torch.float32"):
+        ops.rms_norm(X, WEIGHT, out=torch.empty(6, 64, dtype=torch.float16))
+
+
+def test_wrong_arguments_name_the_rule_and_the_shapes() -> None:
+    with pytest.raises(ValueError, match=r"weight has N = 3, expected 64; got x=f32\[6,64\] weight=f32\[3\]"):
+        ops.rms_norm(X, WEIGHT[:3])
+    with pytest.raises(TypeError, match="x is i64, not one of f32, f16, bf16"):
+        ops.rms_norm(X.long(), WEIGHT)
+    with pytest.raises(ValueError, match=r"not on one device: x on cpu, weight on meta"):
+        torch.ops.rockiln.rms_norm(X, WEIGHT.to("meta"))
+    with pytest.raises(ValueError, match="no multiple of 32"):
+        ops.quant_mxfp4(X[:, :33])
+    with pytest.raises(ValueError, match="fp6_format 'e2m1' is not one of e2m3, e3m2"):
+        ops.quant_mxfp6(X, fp6_format="e2m1")
+    with pytest.raises(ValueError, match="does not fit into 32 bits"):
+        ops.moe_align(torch.zeros(2, 2, dtype=torch.int32), experts=2**40, block_size=16)
+
+
+def test_autocast_narrows_products_and_widens_the_rest() -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert ops.gemm(X, X).dtype is torch.bfloat16
+        assert ops.rms_norm(X.bfloat16(), WEIGHT).dtype is torch.float32
+        assert ops.silu_and_mul(X.half()).dtype is torch.float16
+
+
+@pytest.mark.parametrize("op", ["rms_norm", "add_rms_norm_fp8", "quant_mxfp4", "quant_fp8_token", "gemm", "rope"])
+def test_vmap_is_a_loop(op: str) -> None:
+    call = find_smallest(op)
+    batch = (torch.stack([call.tensors[0]] * 3), *call.tensors[1:])
+    dims = (0, *(None for _ in call.tensors[1:]))
+    made = torch.vmap(lambda *tensors: call.op(*tensors, **call.words), in_dims=dims)(*batch)
+    for batched, one in zip(made if isinstance(made, tuple) else (made,), call.call(), strict=True):
+        assert batched.shape == (3, *one.shape)
+        assert torch.equal(batched[2].float(), one.float())
