@@ -24,7 +24,7 @@ GOLDEN = Path("/run/rockiln/smoke/data/golden")
 
 
 def pick_case(place, op):
-    """The smallest case, of the first dtypes or, every other op, of the last: XLA compiles each, which takes its time."""
+    """The smallest case; of the first dtypes or, every other op, of the last: XLA compiles each, which takes time."""
     cases = [case for case in read_golden(op, GOLDEN) if all(array.size for array in case.inputs.values())]
     cells = list(dict.fromkeys(case.cell for case in cases))
     mine = [case for case in cases if case.cell == cells[-(place % 2)]]

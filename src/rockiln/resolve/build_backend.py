@@ -68,8 +68,14 @@ class BuildTools:
         env |= {"SOURCE_DATE_EPOCH": str(EPOCH_S), "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode:
-            lines = [line.strip() for line in done.stderr.partition("\nhint:")[0].splitlines() if line.strip()]
-            raise ResolveError(f"{self.name}: its wheel does not build: {' '.join(lines[-_LINES:])}")
+            raise ResolveError(f"{self.name}: its wheel does not build: {self._pick_cause(done.stderr)}")
+
+    def _pick_cause(self, stderr: str) -> str:
+        """What our own programs say, as "NAME: what is wrong", else the last lines of the tool."""
+        lines = [line.strip() for line in stderr.partition("\nhint:")[0].splitlines() if line.strip()]
+        own = [line.partition(": ") for line in lines]
+        said = [text for name, _, text in own if text and f"{self.name}-".startswith(f"{name}-")]
+        return said[-1] if said else " ".join(lines[-_LINES:])
 
 
 def repack(raw_path: Path, made_path: Path) -> None:

@@ -164,6 +164,15 @@ def test_build_that_fails_says_why(tmp_path: Path) -> None:
         _builder(tmp_path, tmp_path / "cache").make_artifact(_find(tmp_path))
 
 
+def test_build_without_a_compiler_says_what_to_install_and_nothing_else(tmp_path: Path) -> None:
+    folder = _write_demo(tmp_path)
+    text = "def build_wheel(*_, **__):\n    raise SystemExit('rockiln-demo: no g++: apt-get install g++')\n"
+    (folder / "backend.py").write_text(text)
+    with pytest.raises(ResolveError) as raised:
+        _builder(tmp_path, tmp_path / "cache").make_artifact(_find(tmp_path))
+    assert raised.value.message == "rockiln-demo: its wheel does not build: no g++: apt-get install g++"
+
+
 def test_repacked_wheel_keeps_programs_executable(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "raw.whl", "w") as raw:
         for name, mode in (("b", 0o640), ("a", 0o700)):
