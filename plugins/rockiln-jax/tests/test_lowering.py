@@ -10,9 +10,10 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
+from jax import export
 
 from random_calls.planned import plan_manifest
-from rockiln_jax import Registration, ops, register
+from rockiln_jax import Registration, explain, ops, register
 from rockiln_jax.forms import make_form
 from rockiln_jax.lowering import write_attributes
 from rockiln_jax.plugin import initialize
@@ -100,6 +101,29 @@ def test_gradients_lower_to_the_gradients_custom_call() -> None:
     x = jnp.ones((4, 1024), jnp.float32)
     text = _lower(jax.grad(lambda own: ops.silu_and_mul(own).sum()), x)
     assert 'op = "silu_and_mul_backward"' in text
+
+
+def test_explain_names_kernel_and_reasons_without_a_gpu() -> None:
+    x = jax.ShapeDtypeStruct((4, 4096), jnp.bfloat16)
+    plan = explain("rms_norm", x, jax.ShapeDtypeStruct((4096,), jnp.bfloat16), arch="gfx942", eps=1e-5)
+    assert (plan.provider, plan.kernel) == ("pack", "rms_norm/bf16/row4096")
+    assert plan.call == "x=bf16[4,4096] weight=bf16[4096] eps=1e-05 weight_offset=0"
+    reasons = {item.candidate: item.reason for item in plan.rejected}
+    assert reasons["rms_norm/bf16/row1024"] == "rows are longer than 1024"
+    other = explain("silu_and_mul", x, arch="gfx1100")
+    assert other.reason == "no pack for gfx1100 is installed: pip install rockiln-kernels-gfx1100"
+
+
+def test_an_export_for_rocm_needs_the_check_disabled() -> None:
+    x = jnp.ones((4, 1024), jnp.bfloat16)
+    function = jax.jit(lambda own: ops.rms_norm(own, own[0]))
+    jax.clear_caches()
+    with pytest.raises(ValueError, match="rockiln_call"):
+        export.export(function, platforms=("rocm",))(x)
+    allowed = [export.DisabledSafetyCheck.custom_call("rockiln_call")]
+    exported = export.export(function, platforms=("rocm",), disabled_checks=allowed)(x)
+    assert exported.platforms == ("rocm",)
+    assert "rockiln_call" in exported.mlir_module()
 
 
 def test_after_undo_calls_are_composed(folder: Path) -> None:

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rockiln_jax import ops
+    from rockiln_jax.explain_call import explain
     from rockiln_jax.registration import Registration, register
 
-__all__ = ["Registration", "ops", "register"]
+__all__ = ["Registration", "explain", "ops", "register"]
 
 
 def __getattr__(name: str) -> Any:
     """What __all__ names, imported when it is first used."""
     if name == "ops":
         return import_module("rockiln_jax.ops")
+    if name == "explain":
+        return import_module("rockiln_jax.explain_call").explain
     if name in {"Registration", "register"}:
         return getattr(import_module("rockiln_jax.registration"), name)
     raise AttributeError(f"module {__name__} has no attribute {name!r}")

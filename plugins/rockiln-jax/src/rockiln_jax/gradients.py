@@ -13,6 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from rockiln_jax.calls import OpParams
 from rockiln_jax.forms import OpForm, make_form
+from rockiln_jax.manual_axes import sum_slope
 from rockiln_jax.primitives import bind_call, run_composition
 
 
@@ -83,7 +84,8 @@ def _run_gradient(
     )
     values = bind_call(gradient.op, call, [value for value in given if value is not None])
     targets = dict(gradient.outputs)
-    return {targets[output.name]: value for output, value in zip(own.spec.outputs, values, strict=True)}
+    found = {targets[output.name]: value for output, value in zip(own.spec.outputs, values, strict=True)}
+    return {name: sum_slope(slope, known[name]) for name, slope in found.items()}
 
 
 def _fill_slopes(outputs: Sequence[Array], slopes: Sequence[Any]) -> list[Array]:

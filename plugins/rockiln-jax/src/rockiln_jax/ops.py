@@ -21,17 +21,22 @@ from rockiln_kernels.table import read_table
 
 def call_op(op: str, *arrays: Any, **words: Any) -> Any:
     """An op by name: its output, or a tuple of them. Raises TypeError and ValueError, with the rule that is broken."""
+    form, params, given = bind_words(op, arrays, words)
+    there = [jnp.asarray(array) for array in given]
+    outputs = make_differentiable(op, params)(*there) if form.spec.gradient else bind_call(op, params, there)
+    return outputs if len(outputs) > 1 else outputs[0]
+
+
+def bind_words(op: str, arrays: tuple[Any, ...], words: dict[str, Any]) -> tuple[OpForm, OpParams, list[Any]]:
+    """The op's form, what its primitive carries, and the arrays that are there. Raises TypeError."""
     form = make_form(op)
     values = _bind_words(form, arrays, words)
-    given = [None if values[array.name] is None else jnp.asarray(values[array.name]) for array in form.spec.inputs]
     params = OpParams(
-        present=tuple(array is not None for array in given),
+        present=tuple(values[array.name] is not None for array in form.spec.inputs),
         scalars=form.bind_scalars(values),
         dtypes=_name_dtypes(form, values),
     )
-    there = [array for array in given if array is not None]
-    outputs = make_differentiable(op, params)(*there) if form.spec.gradient else bind_call(op, params, there)
-    return outputs if len(outputs) > 1 else outputs[0]
+    return form, params, [values[array.name] for array in form.spec.inputs if values[array.name] is not None]
 
 
 def _bind_words(form: OpForm, arrays: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:

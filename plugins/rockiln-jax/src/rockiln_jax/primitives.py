@@ -18,6 +18,7 @@ from rockiln_jax.composed import compose
 from rockiln_jax.dtypes import JAX_DTYPES
 from rockiln_jax.forms import OpForm, make_form
 from rockiln_jax.lowering import list_platforms, lower_call
+from rockiln_jax.manual_axes import allow_replication_check, find_varying, match_varying
 
 
 @lru_cache(maxsize=256)
@@ -33,12 +34,13 @@ def make_primitive(op: str) -> Primitive:
         mlir.register_lowering(primitive, partial(lower_call, form, platform, composition), platform=platform)
     ad.primitive_jvps[primitive] = partial(_differentiate, op)
     batching.primitive_batchers[primitive] = partial(_batch, op)
+    allow_replication_check(primitive)
     return primitive
 
 
 def bind_call(op: str, params: OpParams, arrays: Sequence[Any]) -> tuple[Array, ...]:
     """The outputs. Raises TypeError or ValueError for what is no call of the op."""
-    return tuple(make_primitive(op).bind(*arrays, call=params))
+    return tuple(make_primitive(op).bind(*match_varying(arrays), call=params))
 
 
 def run_composition(form: OpForm, *arrays: Array, call: OpParams) -> tuple[Array, ...]:
@@ -59,11 +61,11 @@ def _apply(op: str, *arrays: Array, call: OpParams) -> tuple[Array, ...]:
 
 
 def _infer(form: OpForm, *arrays: Any, call: OpParams) -> tuple[ShapedArray, ...]:
-    outputs = infer_outputs(form, call, arrays)
+    outputs, varying = infer_outputs(form, call, arrays), find_varying(arrays)
     if is_wide(arrays):
         shapes = jax.eval_shape(partial(run_composition, form, call=call), *arrays)
-        return tuple(ShapedArray(item.shape, item.dtype) for item in shapes)
-    return tuple(ShapedArray(item.shape, JAX_DTYPES[item.dtype]) for item in outputs)
+        return tuple(ShapedArray(item.shape, item.dtype, vma=varying) for item in shapes)
+    return tuple(ShapedArray(item.shape, JAX_DTYPES[item.dtype], vma=varying) for item in outputs)
 
 
 def _differentiate(
