@@ -18,7 +18,7 @@ from tiny_image import make_tar, write_layout
 
 QUIET = Console(None)
 HASTY = Patience(
-    attempts=6, unanswered_attempts=2, first_wait_s=0.01, longest_wait_s=0.02, longest_retry_after_s=2, stall_s=5
+    attempts=6, unanswered_attempts=2, first_wait_s=0.01, longest_wait_s=0.02, longest_retry_after_s=2, stall_s=2
 )
 """Tests wait for nothing."""
 

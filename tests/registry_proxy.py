@@ -30,6 +30,8 @@ class Break:
     cuts_answer: bool = False
     """Half of the answer's body."""
     bytes_per_s: int = 0
+    silent_s: float = 0
+    """Before anything is done."""
     challenge: str = ""
 
 
@@ -74,6 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
             number = len(self.server.asked)
             self.server.asked.append((self.command, self.path))
         fault = self.server.judge(self.command, self.path, number)
+        time.sleep(fault.silent_s)
         if fault.status:
             self._answer_at_once(fault)
         else:

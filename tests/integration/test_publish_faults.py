@@ -87,7 +87,7 @@ def once_a_path(fault: Break, *methods: str) -> Judge:
 
 ALL = ("GET", "HEAD", "POST", "PATCH", "PUT")
 SURVIVED: dict[str, Callable[[], Judge]] = {
-    "500 now and then": lambda: every(3, Break(status=500), *ALL),
+    "500 now and then": lambda: every(6, Break(status=500), *ALL),
     "503 at first": lambda: once_a_path(Break(status=503), *ALL),
     "429 that says when": lambda: once_a_path(Break(status=429, retry_after="1"), "POST", "PUT"),
     "cut within a chunk": lambda: once_a_path(Break(cut_after=0.5), "PATCH"),
@@ -95,6 +95,7 @@ SURVIVED: dict[str, Callable[[], Judge]] = {
     "cut before anything": lambda: once_a_path(Break(cut_after=0), *ALL),
     "answers are lost": lambda: once_a_path(Break(loses_answer=True), *ALL),
     "answers are cut": lambda: once_a_path(Break(cuts_answer=True), "GET"),
+    "silent at first": lambda: once_a_path(Break(silent_s=4), "POST", "PUT"),
     "slow": lambda: lambda _method, _path, _number: Break(bytes_per_s=1_000_000),
 }
 
