@@ -28,6 +28,9 @@ DISTRIBUTIONS = sorted(
 )
 KERNELS = ROOT / "plugins" / "rockiln-kernels"
 PACK_ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1200", "gfx1201")
+TORCH = ROOT / "plugins" / "rockiln-torch"
+TORCH_VERSIONS = ("2.13.0", "2.7.1", "2.8.0")
+OLDER_TORCH_TESTS = ("tests/test_opcheck.py", "tests/test_import.py", "tests/test_native.py")
 NIGHTLY_FUZZING = ("--runs", "parsers=1000000", "--runs", "verifier=30000", "--runs", "rewrites=20000")
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
@@ -168,6 +171,31 @@ def kernels_nightly(session: nox.Session) -> None:
     whole = tuple(f"tests/test_{name}.py" for name in names)
     arguments = session.posargs or ("-n", "2", "--dist", "worksteal", *whole)
     session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
+
+
+@nox.session
+@nox.parametrize("version", TORCH_VERSIONS, ids=TORCH_VERSIONS)
+def torch(session: nox.Session, version: str) -> None:
+    """rockiln-torch: all tests on the newest torch, which makes a fake GPU's packs; opcheck and launches on others."""
+    packs = ROOT / "build" / "torch-packs"
+    if version == TORCH_VERSIONS[0]:
+        install_kernels(session)
+        session.install("--quiet", f"torch=={version}", "-e", f"{TORCH}[test]", "-e", str(ROOT / "compat"))
+        paths = os.pathsep.join((str(TORCH / "tests"), str(KERNELS / "tests")))
+        session.run("python", "-m", "fake_gpu.make_packs", str(packs), env={"PYTHONPATH": paths})
+        session.chdir(TORCH)
+        session.run("mypy")
+        session.run("pytest", *session.posargs, env={"ROCKILN_TEST_PACKS": str(packs)})
+        return
+    cache = Path(os.environ.get("ROCKILN_CACHE", "~/.cache/rockiln")).expanduser()
+    folder = cache / "torch-venvs" / version
+    session.chdir(TORCH)
+    session.run("python", "tests/torch_versions/make_environment.py", version, str(folder))
+    python, own = str(folder / "bin" / "python"), (KERNELS, TORCH, ROOT / "compat", ROOT / "tests" / "gfxemu")
+    editable = [word for path in own for word in ("-e", str(path))]
+    session.run(python, "-m", "pip", "install", "--quiet", "--no-deps", *editable, external=True)
+    environ = {"ROCKILN_TEST_PACKS": str(packs)} if packs.exists() else {}
+    session.run(python, "-m", "pytest", *(session.posargs or OLDER_TORCH_TESTS), external=True, env=environ)
 
 
 @nox.session(name="jax")

@@ -15,6 +15,7 @@ NEEDED = ("nvidia-cuda-runtime-cu12", "nvidia-cuda-cupti-cu12", "nvidia-cufile-c
 TOOLS = (
     "filelock", "typing_extensions", "sympy>=1.13.3", "networkx", "jinja2", "fsspec", "setuptools<82",
     "numpy>=2.2,<2.3", "ml_dtypes>=0.5", "pytest>=8.3", "hypothesis>=6.120", "expecttest>=0.3", "safetensors>=0.5",
+    "msgpack>=1.1", "pyelftools>=0.33",  # gfxemu's
 )  # fmt: skip
 DONE = ".made"
 
