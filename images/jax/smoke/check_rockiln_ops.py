@@ -45,6 +45,8 @@ def call_op(case):
 
 
 table = read_table()
+golden = {path.stem for path in GOLDEN.glob("*.safetensors")}
+assert golden == table.keys(), f"the op table and the golden files differ by {sorted(golden ^ table.keys())}"
 missing = sorted(name for name in table if not callable(getattr(ops, name, None)))
 assert not missing, f"rockiln_jax.ops lacks {missing}"
 for arch in list_pack_archs():

@@ -1,0 +1,84 @@
+"""The JAX CPU row with rockiln-jax, as this checkout has it: smoke is red where a part of the plugin is gone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from own_sources import copy_project
+from packed_project import MaskingEngine
+from rockiln.compatibility import read_compatibility
+from rockiln.console import Console
+from rockiln.engines.embedded import EmbeddedEngine
+from rockiln.engines.protocol import Mount
+from rockiln.image import Image
+from rockiln.matrix import read_matrix
+from rockiln.plan import PlannedTarget, make_plan
+from rockiln.recipe import read_recipes
+from rockiln.smoke import Failed, run_smoke
+from rockiln.write_image import read_image
+from small_project import SmallProject
+
+pytestmark = [pytest.mark.network, pytest.mark.userns, pytest.mark.slow]
+TARGET = "jax-0.6.2-cpu-py3.11-debian-12"
+SITE = "opt/venv/lib/python3.11/site-packages"
+CACHE = Path(os.environ.get("ROCKILN_CACHE") or Path.home() / ".cache" / "rockiln")
+"""The user's, in which README's first command has left the row's wheels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JaxImage:
+    """The row, built, and its tree."""
+
+    planned: PlannedTarget
+    image: Image
+    engine: EmbeddedEngine
+
+    def smoke(self, *masks: Mount) -> dict[str, str]:
+        """Name → log of what failed of the checks of our own packages, with other files over some of the image's."""
+        engine = MaskingEngine(inner=self.engine, masks=masks)
+        report = run_smoke(self.image, self.planned.recipe, engine, (), 2, Console(None))
+        return {one.name: one.outcome.log for one in report.checks if isinstance(one.outcome, Failed)}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> JaxImage:
+    """Locked anew in a copy of this checkout, and built."""
+    folder = tmp_path_factory.mktemp("jax")
+    project = SmallProject(path=copy_project(folder / "project"), cache_path=CACHE)
+    for words in (("lock", TARGET), ("build", "--relock-gone", TARGET)):
+        done = project.run(*words)
+        assert done.returncode == 0, done.stderr
+    plan = make_plan(
+        read_matrix(project.path / "matrix.toml"), read_recipes(project.path / "images"), read_compatibility()
+    )
+    planned = next(row for row in plan.targets if row.id == TARGET)
+    engine = EmbeddedEngine(trees_path=folder / "trees")
+    return JaxImage(planned=planned, image=read_image(project.path / "build" / TARGET / "image"), engine=engine)
+
+
+def test_without_the_entry_point_smoke_is_red(built: JaxImage, tmp_path: Path) -> None:
+    (tmp_path / "entry_points.txt").write_text("")
+    place = f"/{SITE}/rockiln_jax-0.1.0.dist-info/entry_points.txt"
+    failed = built.smoke(Mount(host_path=tmp_path / "entry_points.txt", image_path=place))
+    assert list(failed) == ["own_packages"], "and all others are green"
+    assert "rockiln-jax has no entry point in jax_plugins" in failed["own_packages"]
+
+
+@pytest.mark.parametrize(
+    ("path", "check"),
+    [("rockiln_jax", "own_packages"), ("hipcompat", "own_packages"), ("rockiln_kernels/specs", "rockiln_ops")],
+    ids=["plugin", "hipcompat", "ops"],
+)
+def test_without_a_part_smoke_is_red(built: JaxImage, tmp_path: Path, path: str, check: str) -> None:
+    assert check in built.smoke(Mount(host_path=tmp_path, image_path=f"/{SITE}/{path}"))
+
+
+def test_without_an_op_smoke_is_red(built: JaxImage, tmp_path: Path) -> None:
+    place = f"/{SITE}/rockiln_kernels/specs/rope.py"
+    (tmp_path / "rope.py").write_text("SPECS = ()\n")
+    failed = built.smoke(Mount(host_path=tmp_path / "rope.py", image_path=place))
+    assert "the op table and the golden files differ by ['rope', 'rope_backward']" in failed["rockiln_ops"]
