@@ -291,6 +291,13 @@ def bench_slim(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_push(session: nox.Session) -> None:
+    """The same built image by rockiln push and by skopeo copy to a Docker registry, as ratios in one run."""
+    install_rockiln(session, "test")
+    session.run("python", "tests/bench/push_speed.py", *session.posargs)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz the readers, the verifier and whole rewrites, 60 s each; --runs PART=N asks for more."""
     install_rockiln(session, "test", "fuzz")

@@ -1,6 +1,6 @@
 """`rockiln push` and `skopeo copy` of the same built image to the same registry, in turn → a ratio of medians.
 
-    python tests/bench/push_speed.py [--target GLOB] [--runs N]      # writes tests/bench/results/push_speed.json
+    nox --session bench_push [-- --target GLOB --runs N]      # writes tests/bench/results/push_speed.json
 
 Every run goes to a Docker registry of its own with nothing in it. The aim: no slower than skopeo. Needs a built target,
 Debian's docker-registry and skopeo. The machine may be busy: compare the ratio, not the seconds.

@@ -15,7 +15,7 @@ from rockiln.attest.statement import make_statement
 from rockiln.errors import PromotionError, RegistryError
 from rockiln.publish.attested import PREDICATE_NOTE, attach_result, find_attested
 from rockiln.publish.gate import Verdict
-from rockiln.publish.layout import Layout
+from rockiln.publish.layout import Layout, make_index
 from rockiln.publish.promote import Promotion, describe_promotion, promote_images, read_published
 from rockiln.publish.results import PREDICATE_TYPE, make_predicate
 from rockiln.publish.tags import Tags
@@ -144,6 +144,19 @@ def test_dated_tag_that_somebody_took_meanwhile_is_not_moved(
     with pytest.raises(PromotionError, match="a dated tag never moves"):
         promote(repository, layout)
     assert server.repo("a/jax").tags == {"cpu-jax1.0-20261130": layout.digest}
+
+
+def test_index_of_two_platforms_is_promoted_whole(
+    server: RegistryServer, repository: RegistryClient, layout: Layout, tmp_path: Path
+) -> None:
+    other = make_layout(tmp_path / "arm", seed="arm")
+    push(other, f"{server.host}/a/jax", {})
+    platforms = [{"os": "linux", "architecture": name} for name in ("amd64", "arm64")]
+    pushed = make_index([(layout.images[0].manifest, platforms[0]), (other.images[0].manifest, platforms[1])])
+    repository.push_manifest(pushed)
+    promotion = promote_images(repository, read_published(repository, pushed.digest), VERDICT, TAGS)
+    content, _ = server.repo("a/jax").manifests[promotion.reference.partition("@")[2]]
+    assert {entry["digest"] for entry in json.loads(content)["manifests"]} == {layout.digest, other.digest}
 
 
 def make_result() -> dict[str, object]:

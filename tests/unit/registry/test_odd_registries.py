@@ -53,6 +53,24 @@ def test_registry_that_takes_no_chunks_gets_the_blob_in_one_piece(
     assert set(server.repo("a/b").blobs) == {source.digest for source in layout.blobs}
 
 
+def test_upload_that_the_registry_forgets_is_begun_anew(server: RegistryServer, tmp_path: Path) -> None:
+    """https://github.com/GoogleContainerTools/jib/issues/4301: BLOB_UPLOAD_UNKNOWN of a registry under load."""
+    forgotten: set[str] = set()
+
+    def forget(handler: Any) -> bool:
+        is_new = handler.command == "PUT" and "digest=" in handler.path and len(forgotten) < 3
+        if is_new:
+            forgotten.add(handler.path)
+            handler.refuse(404, "BLOB_UPLOAD_UNKNOWN")
+        return is_new
+
+    server.before = forget
+    layout = make_layout(tmp_path / "image")
+    assert push(layout, f"{server.host}/a/b", {}).manifests
+    assert len(forgotten) == 3
+    assert set(server.repo("a/b").blobs) == {source.digest for source in layout.blobs}
+
+
 def test_registry_that_wants_larger_chunks_gets_them(
     server: RegistryServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
