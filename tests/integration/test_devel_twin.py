@@ -126,9 +126,9 @@ def test_without_nvccs_flags_a_header_that_scan_would_translate_is_missing(
 def test_with_the_helper_it_is_built_for_gfx942_and_asks_the_real_runtime(twin: Twin) -> None:
     completed = twin.install("mv setup_helped.py setup.py &&", ASK, HIPCOMPAT_ARCHS="gfx942")
     assert completed.exit_code == 0, completed.stdout + completed.stderr
-    answer, *archs = completed.stdout.splitlines()[-2:]
-    assert answer == "(-100, 'no ROCm-capable device is detected')"
-    assert set(archs) == {"amdgcn-amd-amdhsa--gfx942"}
+    lines = completed.stdout.splitlines()
+    assert "(-100, 'no ROCm-capable device is detected')" in lines
+    assert {line for line in lines if line.startswith("amdgcn-")} == {"amdgcn-amd-amdhsa--gfx942"}
 
 
 def test_the_helper_asks_for_which_gpus(twin: Twin) -> None:

@@ -25,3 +25,18 @@ def test_torchs_key_for_flags_is_no_call_of_nvcc(text: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("text", ['subprocess.run(["nvcc", "-V"])\n', 'which("nvcc")\n', 'x = cuda + "/bin/nvcc"\n'])
 def test_a_call_of_nvcc_is_still_told(text: str, tmp_path: Path) -> None:
     assert _rules(tmp_path, "setup.py", text) == ["nvidia-tool"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#if defined(CUBLAS_VERSION) && CUBLAS_VERSION >= 11600\nint x;\n#endif\n",
+        "#ifdef CUBLAS_VERSION\n#elif CUBLAS_VERSION \\\n > 3\n#endif\n",
+    ],
+)
+def test_a_macro_that_is_only_asked_for_is_not_missing(text: str, tmp_path: Path) -> None:
+    assert _rules(tmp_path, "k.cu", text) == []
+
+
+def test_as_a_value_it_is_missing(tmp_path: Path) -> None:
+    assert _rules(tmp_path, "k.cu", "int version = CUBLAS_VERSION;\n") == ["api-missing"]

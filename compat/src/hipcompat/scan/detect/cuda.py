@@ -26,6 +26,7 @@ ANSWERS: dict[str, Answer] = {
 }  # fmt: skip
 _ONCE_PER_NAME = frozenset(("nvml", "cudnn", "nvtx", "library-missing", "api-too-new", "fp8-flavour", "bf16-type"))
 _MISSING = frozenset(("api-missing", "device-function", "nvml", "cudnn", "nvtx", "library-missing", "api-too-new"))
+_CONDITION = re.compile(r"[ \t]*#[ \t]*(?:el)?if")
 _CAPTURING = frozenset(("capture", "capture-refused"))
 
 
@@ -76,11 +77,11 @@ def _is_repeated(question: str, name: str, once: set[tuple[str, str]]) -> bool:
 
 
 def _stands(unit: Unit, meaning: Meaning, match: re.Match[str], own: dict[str, bool]) -> bool:
-    """A name that is missing counts where it is CUDA's own: no member, not defined here, and called if a function."""
+    """A missing name counts where it is CUDA's own: no member, not asked for by #if, not defined here, called."""
     if meaning.question not in _MISSING:
         return True
     text = unit.text
-    if _MEMBER.search(text, max(0, match.start() - 6), match.start()):
+    if _MEMBER.search(text, max(0, match.start() - 6), match.start()) or _is_asked_for(text, match.start()):
         return False
     fact = meaning.fact
     if fact and fact.kind == "function" and not _CALL.match(text, match.end()):
@@ -89,3 +90,8 @@ def _stands(unit: Unit, meaning: Meaning, match: re.Match[str], own: dict[str, b
     if name not in own:
         own[name] = defines_itself(unit, name)
     return not own[name]
+
+
+def _is_asked_for(text: str, start: int) -> bool:
+    """Inside of #if, #elif, #ifdef: what is not defined counts as zero there, and breaks nothing."""
+    return _CONDITION.match(text, text.rfind("\n", 0, start) + 1) is not None
