@@ -18,7 +18,10 @@ SOURCE = ROOT / "src"
 
 FLOORS = (
     ("errors", "readers", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree"),
-    ("disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked", "publish_policy"),
+    (
+        "disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked",
+        "publish_policy",
+    ),
     ("compress", "engines.protocol", "namespaces", "run_check", "fatbin"),
     (
         "rootfs", "slim_rules", "matrix", "own_distributions", "compatibility", "lock_file", "store", "contents",
