@@ -13,7 +13,8 @@ DEBIAN_NAMES: Mapping[str, str] = {
     "agpl-3": "AGPL-3.0-only", "agpl-3+": "AGPL-3.0-or-later", "apache-2": "Apache-2.0", "apache-2.0": "Apache-2.0",
     "artistic": "Artistic-1.0-Perl", "artistic-1": "Artistic-1.0", "artistic-2": "Artistic-2.0",
     "artistic-2.0": "Artistic-2.0", "bsd-2-clause": "BSD-2-Clause", "bsd-3-clause": "BSD-3-Clause",
-    "bsd-4-clause": "BSD-4-Clause", "bsl-1": "BSL-1.0", "bsl-1.0": "BSL-1.0", "cc0": "CC0-1.0", "cc0-1.0": "CC0-1.0",
+    "bsd-4-clause": "BSD-4-Clause", "bsd-4-clause-uc": "BSD-4-Clause-UC", "illinois-ncsa": "NCSA",
+    "bsl-1": "BSL-1.0", "bsl-1.0": "BSL-1.0", "cc0": "CC0-1.0", "cc0-1.0": "CC0-1.0",
     "curl": "curl", "expat": "MIT", "mit": "MIT", "gfdl-1.2": "GFDL-1.2-only", "gfdl-1.3": "GFDL-1.3-only",
     "gfdl-1.3+": "GFDL-1.3-or-later", "gfdl-niv-1.3+": "GFDL-1.3-no-invariants-or-later", "gpl-1": "GPL-1.0-only",
     "gpl-1+": "GPL-1.0-or-later", "gpl-2": "GPL-2.0-only", "gpl-2.0": "GPL-2.0-only", "gpl-2+": "GPL-2.0-or-later",
@@ -36,7 +37,8 @@ CLASSIFIERS: Mapping[str, str] = {
 """https://pypi.org/classifiers/ below License :: OSI Approved. "BSD License" says less than its name here."""
 _COMMON = re.compile(r"/usr/share/common-licenses/([A-Z][A-Za-z]*(?:-[0-9]+(?:\.[0-9]+)*)?)")
 _FIELD = re.compile(r"^License:[ \t]*(\S.*)$", re.MULTILINE)
-_PARTS = re.compile(r"\s*(?:,|\band\b|\bor\b|\bwith\b.*)\s*", re.IGNORECASE)
+_PARTS = re.compile(r"\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or|and/or)\s+|\s+with\s.*", re.IGNORECASE)
+"""Between names; the "or" in GPL-2.0-or-later is none."""
 _TEXTS: tuple[tuple[str, str], ...] = (
     ("MIT", "permission is hereby granted, free of charge, to any person obtaining a copy"),
     ("BSD-3-Clause", "redistribution and use in source and binary forms"),

@@ -43,6 +43,7 @@ def judge(package: Package, os_id: str = "ubuntu", project: Path | None = None) 
         ("Format: https://x\n\nFiles: *\nLicense: GPL-2+ and BSD-3-clause\n", ("BSD-3-Clause", "GPL-2.0-or-later")),
         ("Format: https://x\n\nFiles: *\nLicense: Expat or GPL-3 with exception\n", ("GPL-3.0-only", "MIT")),
         ("Format: https://x\nLicense: public-domain\n text\n", ("public-domain",)),
+        ("Format: https://x\nLicense: LGPL-2.0-or-later, and ISC\n", ("ISC", "LGPL-2.0-or-later")),
         ("on Debian, see /usr/share/common-licenses/LGPL-2.1 and /usr/share/common-licenses/GPL-2.",
          ("GPL-2.0-only", "LGPL-2.1-only")),
         (MIT_TEXT, ("MIT",)),
