@@ -92,9 +92,10 @@ class Session:
             raise self._tokens.refuse(describe(response))
         except (httpx.TransportError, httpx.TooManyRedirects, httpx.DecodingError) as fault:
             is_unanswered = isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-            reason = f"{_name_address(url)}: {_name_fault(fault)}"
-            if isinstance(fault.__cause__, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(fault):
-                raise RegistryError(reason, hint=_TLS_HINT) from fault
+            reason = f"{_name_address(url) if '://' in url else self.url}: {_name_fault(fault)}"
+            for words, hint in _TLS_HINTS.items():
+                if words in str(fault):
+                    raise RegistryError(reason, hint=hint) from fault
             raise PassingFault(reason, is_unanswered=is_unanswered) from fault
         except httpx.InvalidURL as fault:
             message = f"{self.registry} sends us to {url!r}: {fault}"
@@ -138,7 +139,9 @@ class Session:
         wait_s = self.patience.wait_s(failures, fault.retry_after, is_unanswered=fault.is_unanswered)
         if wait_s is None:
             tries = f" (asked {failures} times)" if failures > 1 else ""
-            hint = "run it again later: what has arrived is not sent twice"
+            known = "run it again later: what has arrived is not sent twice"
+            unanswered = "is the registry's name right, and can this machine reach it (https_proxy)?"
+            hint = unanswered if fault.is_unanswered else known
             raise RegistryError(f"{what}: {fault.reason}{tries}", hint=hint) from fault
         self.patience.sleep(wait_s)
 
@@ -167,7 +170,12 @@ def _read(response: httpx.Response) -> httpx.Response:
 
 
 _BODY_HEADERS = {"content-encoding", "content-length", "transfer-encoding"}
-_TLS_HINT = "name the CA that signed the registry's certificate: --ca FILE, or /etc/docker/certs.d/HOST:PORT/ca.crt"
+_TLS_HINTS = {
+    "CERTIFICATE_VERIFY_FAILED":
+        "name the CA that signed the registry's certificate: --ca FILE, or /etc/docker/certs.d/HOST:PORT/ca.crt",
+    "WRONG_VERSION_NUMBER": "it does not speak https: --plain-http, if you trust the network in between",
+}  # fmt: skip
+"""What no second attempt changes."""
 
 
 def _open_client(trust: ssl.SSLContext, patience: Patience, *, uses_proxies: bool) -> httpx.Client:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import certifi
 import pytest
 
 from pushed_layout import HASTY, make_layout, push
@@ -138,6 +139,13 @@ def test_proxy_of_the_environment_is_not_asked_for_this_machine(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with RegistryServer() as server:
         assert push(make_layout(tmp_path / "image"), f"{server.host}/a/b", {}).manifests
+
+
+def test_https_with_a_registry_that_speaks_none_is_said_at_once(tmp_path: Path) -> None:
+    access = Access(ca_path=Path(certifi.where()))
+    with RegistryServer() as server, pytest.raises(RegistryError, match="WRONG_VERSION_NUMBER") as caught:
+        push(make_layout(tmp_path / "image"), f"{server.host}/a/b", {}, access=access)
+    assert "--plain-http" in caught.value.hint
 
 
 def test_http_is_spoken_with_this_machine_or_where_it_is_said() -> None:
