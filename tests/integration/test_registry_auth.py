@@ -112,9 +112,7 @@ def test_token_has_the_scope_of_what_is_done(tokens: tuple[TokenServer, str], tm
     server, host = tokens
     layout = make_layout(tmp_path / "image")
     push(layout, f"{host}/auth/bearer", log_in(tmp_path / "docker", host))
-    asked = {tuple(query.get("scope", ())) for query in server.asked}
-    assert asked == {("repository:auth/bearer:pull,push",), ("repository:auth/bearer:pull",)}
-    assert len(server.asked) == 2
+    assert [query.get("scope") for query in server.asked] == [["repository:auth/bearer:pull,push"]]
 
 
 def test_blob_is_mounted_with_a_token_for_both_repositories(tokens: tuple[TokenServer, str], tmp_path: Path) -> None:

@@ -51,12 +51,13 @@ def push_layout(
 ) -> Pushed:  # fmt: skip
     """Ask first, then mount from `siblings` (repositories of the same registry), then upload. Raises RegistryError."""
     sources = layout.blobs
+    readable = [name for name in siblings if _is_readable(repository.sibling(name), sources[0].digest)]
     total_bytes = sum(source.size_bytes for source in sources)
     ended = threading.Event()
     with console.progress(f"push {layout.target_id}", total_bytes, "bytes") as progress:
 
         def push(source: BlobSource) -> PushedBlob:
-            way = _push_blob(source, repository, siblings, progress, is_dry=is_dry)
+            way = _push_blob(source, repository, readable, progress, is_dry=is_dry)
             return PushedBlob(digest=source.digest, size_bytes=source.size_bytes, way=way)
 
         blobs = list(map_threads(push, sources, threads, ended))
@@ -84,9 +85,8 @@ def _push_blob(
         progress.advance(source.size_bytes)
         return "there"
     for sibling in siblings:
-        if _holds(repository.sibling(sibling), source.digest) and (
-            is_dry or _mount(repository, source.digest, sibling)
-        ):
+        is_held = repository.sibling(sibling).has_blob(source.digest)
+        if is_held and (is_dry or _mount(repository, source.digest, sibling)):
             progress.advance(source.size_bytes)
             return "mounted"
     if not is_dry:
@@ -97,12 +97,13 @@ def _push_blob(
     return "uploaded"
 
 
-def _holds(sibling: Repository, digest: str) -> bool:
-    """A repository that may not be read from holds nothing for us."""
+def _is_readable(sibling: Repository, digest: str) -> bool:
+    """Asked once: a repository that may not be read from holds nothing for us."""
     try:
-        return sibling.has_blob(digest)
+        sibling.has_blob(digest)
     except CredentialsError:
         return False
+    return True
 
 
 def _mount(repository: Repository, digest: str, sibling: str) -> bool:

@@ -68,8 +68,13 @@ class RegistryClient:
         return RegistryClient(self._session, repository, self._notes)
 
     def log_in(self, *, to_push: bool) -> None:
-        """Ask for nothing, once, so that many threads after it know how to. Raises CredentialsError."""
-        self._find("GET", "/v2/", self._push if to_push else self._pull)
+        """Ask for nothing, once, so that many threads after it know how to. Raises CredentialsError.
+
+        Who is going to push reads with the same token: one is enough, and some servers hand out none for reading a
+        repository that is not there yet.
+        """
+        self._pull = self._push if to_push else self._pull
+        self._find("GET", "/v2/", self._pull)
 
     def has_blob(self, digest: str) -> bool:
         return self._find("HEAD", self._blob_url(digest), self._pull) is not None
