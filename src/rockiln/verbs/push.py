@@ -43,6 +43,7 @@ def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: In
     from rockiln.verbs.registry_options import count_threads, open_registry
     from rockiln.verbs.smoke import read_built_image
 
+    _require_audited(planned, invocation)
     template = args.to or invocation.matrix.publish.repository
     framework = planned.target.framework
     destination = find_destination(template, framework)
@@ -60,3 +61,12 @@ def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: In
     if not args.dry_run:
         write_value(pushed, invocation.folders.target_path(planned.id) / "push.json")
     return pushed
+
+
+def _require_audited(planned: PlannedTarget, invocation: Invocation) -> None:
+    """A build that its audit failed leaves an image to look at, and none to publish. Raises AuditFailedError."""
+    from rockiln.audit.of_build import find_audit_fault, read_report
+
+    report = read_report(invocation.folders.target_path(planned.id) / "audit.json")
+    if report and (fault := find_audit_fault(report)):
+        raise fault
