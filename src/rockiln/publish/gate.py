@@ -83,8 +83,9 @@ def require_fit(planned: PlannedTarget, verdict: Verdict, refused: Sequence[str]
     lines += [
         f"  {part}: not tested: {reason}"
         for part, reason in verdict.untested.items()
-        if part in required or not allow_untested
+        if part in required or not (allow_untested and verdict.tested)
     ]
+    lines += [] if verdict.tested or lines else ["  its recipe has no tier of checks, so nothing is known of it"]
     if not lines:
         return
     lines += [f"  does not count: {reason}" for reason in refused]

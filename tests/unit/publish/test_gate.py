@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from publish.rows import CHECKS, make_gpu_row, make_row
 
@@ -36,6 +38,17 @@ def test_nothing_attested_moves_no_tag_whatever_is_allowed() -> None:
         require_fit(make_row(), verdict, ("sha256:ab…: not signed",), allow_untested=True)
     assert "does not count: sha256:ab…: not signed" in caught.value.message
     assert "smoke REF@sha256 --attest" in caught.value.hint
+
+
+def test_image_of_which_nothing_is_known_gets_no_tag_whatever_is_allowed() -> None:
+    row = make_row()
+    nothing = replace(row, recipe=replace(row.recipe, smoke_tiers=(), required_tiers=()))
+    with pytest.raises(PromotionError, match="no tier of checks"):
+        require_fit(nothing, judge_results(nothing, CHECKS, []), (), allow_untested=True)
+    gpu_only = make_gpu_row()
+    gpu_only = replace(gpu_only, recipe=replace(gpu_only.recipe, smoke_tiers=("gpu",), required_tiers=()))
+    with pytest.raises(PromotionError, match="gpu on gfx942: not tested"):
+        require_fit(gpu_only, judge_results(gpu_only, CHECKS, []), (), allow_untested=True)
 
 
 def test_each_arch_has_to_be_proven_on_its_own() -> None:
