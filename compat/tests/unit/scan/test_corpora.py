@@ -40,3 +40,19 @@ def test_a_macro_that_is_only_asked_for_is_not_missing(text: str, tmp_path: Path
 
 def test_as_a_value_it_is_missing(tmp_path: Path) -> None:
     assert _rules(tmp_path, "k.cu", "int version = CUBLAS_VERSION;\n") == ["api-missing"]
+
+
+WARPS = "#define NUM_WARPS (1024 / warpSize)\n__global__ void k(float *x) {{ {} }}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        ("__shared__ float sums[NUM_WARPS];", ["warpsize-constant"]),
+        ("float sums[32 * NUM_WARPS];", ["warpsize-constant"]),
+        ("int n = NUM_WARPS;", []),
+        ("x[NUM_WARPS] = 1.0f;", []),
+    ],
+)
+def test_warpsize_behind_a_macro_is_no_constant_either(body: str, rules: list[str], tmp_path: Path) -> None:
+    assert _rules(tmp_path, "k.cu", WARPS.format(body)) == rules

@@ -23,6 +23,8 @@ _WARPSIZE_CONSTANT = (
     re.compile(r"\b[A-Z]\w*\s*<[^;{}()<>]*$"),
     re.compile(r"\bcase\s[^:;{}]*$|\bstatic_assert\s*\([^;{}]*$"),
 )
+_DEFINED = re.compile(r"#[ \t]*define[ \t]+(\w+)[ \t]+[^\n]*$")
+"""A macro without parameters, up to where the name stands."""
 _LONGEST_MACRO = 200
 _LDS_BYTES = 65_536
 
@@ -74,8 +76,15 @@ def judge_asm(unit: Unit, start: int, end: int) -> Hits:
 def judge_warpsize(unit: Unit, start: int, end: int) -> Hits:
     """warpSize where the language wants a constant."""
     before = unit.text[max(0, start - _LONGEST_MACRO) : start]
-    if any(pattern.search(before) for pattern in _WARPSIZE_CONSTANT) and not _is_index(before):
-        yield Hit(rule="warpsize-constant", start=start, end=end, detail="warpSize")
+    macro = _DEFINED.search(before)
+    if macro is not None:
+        uses = re.finditer(rf"\b{macro[1]}\b", unit.text[end:])
+        befores = (unit.text[max(0, end + use.start() - _LONGEST_MACRO) : end + use.start()] for use in uses)
+        is_constant = any(_WARPSIZE_CONSTANT[1].search(text) and not _is_index(text) for text in befores)
+    else:
+        is_constant = any(pattern.search(before) for pattern in _WARPSIZE_CONSTANT) and not _is_index(before)
+    if is_constant:
+        yield Hit(rule="warpsize-constant", start=start, end=end, detail=macro[1] if macro else "warpSize")
 
 
 def _is_index(before: str) -> bool:
