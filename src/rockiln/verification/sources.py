@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 from rockiln.attest.attached import REF_NAME, Attachment, read_attached
 from rockiln.errors import RegistryError, VerificationError
-from rockiln.image_config import MANIFEST_TYPE, encode
+from rockiln.image_config import MANIFEST_TYPE
 from rockiln.readers import Readable
 from rockiln.registry.protocol import Descriptor, Repository
 from rockiln.scratch import Scratch
@@ -57,8 +57,9 @@ class LayoutSource:
         return str(self.path)
 
     def read_manifest(self) -> tuple[bytes, str]:
-        if _read_file(self.path / "oci-layout") != encode({"imageLayoutVersion": "1.0.0"}):
-            raise VerificationError(f"{self.path / 'oci-layout'}: not what an OCI layout of version 1.0.0 has")
+        layout_path = self.path / "oci-layout"
+        if _parse(_read_file(layout_path), str(layout_path)) != {"imageLayoutVersion": "1.0.0"}:
+            raise VerificationError(f"{layout_path}: not what an OCI layout of version 1.0.0 has")
         entry = read_index(_read_file(self.path / "index.json"), str(self.path / "index.json"))
         return _require_size(_read_file(self.path / name_blob(entry["digest"])), entry, self.name), entry["digest"]
 

@@ -156,6 +156,16 @@ def test_statements_of_others_neither_help_nor_harm(signed: SignedImage) -> None
         verify(signed)
 
 
+def test_layout_that_another_tool_copied_verifies(signed: SignedImage) -> None:
+    """skopeo writes JSON with blanks, and a name of its own."""
+    layout, index_path = signed.path / "image/oci-layout", signed.path / "image/index.json"
+    layout.write_text('{"imageLayoutVersion": "1.0.0"}\n')
+    index = json.loads(index_path.read_text())
+    index["manifests"][0]["annotations"] = {"org.opencontainers.image.ref.name": "mine"}
+    index_path.write_text(json.dumps(index, indent=2))
+    assert verify(signed).digest == signed.image.digest
+
+
 def test_archive_of_a_layout_verifies(signed: SignedImage) -> None:
     archive = signed.path / "image.tar"
     subprocess.run(["tar", "-C", signed.path / "image", "-cf", archive, "."], check=True)
