@@ -20,7 +20,7 @@ TABLE = read_table()
 @pytest.mark.parametrize("op", TABLE)
 def test_made_again_the_file_has_the_same_bytes(op: str) -> None:
     is_same = write_golden(TABLE[op]) == (FOLDER / f"{op}.safetensors").read_bytes()
-    assert is_same, "a spec, reference or case has changed: run python -m harness.golden in tests/, and look at the diff"
+    assert is_same, "a spec, reference or case has changed: run python -m harness.golden in tests/"
 
 
 def test_files_are_those_of_the_table_and_small() -> None:
@@ -36,7 +36,8 @@ def test_every_cell_has_a_case(op: str) -> None:
 @pytest.mark.parametrize("op", TABLE)
 def test_reference_passes_and_a_wrong_output_does_not(op: str) -> None:
     for golden in read_golden(op):
-        case = next(case for case in make_cases(op, golden.cell) if case.name == golden.name)
+        with np.errstate(all="ignore"):
+            case = next(case for case in make_cases(op, golden.cell) if case.name == golden.name)
         want = compute_reference(TABLE[op], golden.cell, case)
         got = {output.name: _narrow(np.asarray(want[output.name]), output) for output in golden.outputs}
         assert not golden.find_faults(got)
