@@ -108,6 +108,7 @@ def _describe_package(package: Package, installed: Installed, sources: Mapping[s
     properties = [Property(name="dev.rockiln:owner", value=package.owner)]
     if package.kind == "deb":
         properties.append(Property(name="dev.rockiln:source", value=fields.get("source", package.name)))
+    properties += [Property(name=f"dev.rockiln:pack.{key}", value=text) for key, text in package.pack.items()]
     supplier = fields.get("maintainer") or fields.get("author") or fields.get("maintainer-email", "")
     return Component(
         name=package.name, version=package.version, type=ComponentType.LIBRARY, bom_ref=name_component(package),

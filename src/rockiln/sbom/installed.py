@@ -39,6 +39,8 @@ class Package:
     classifiers: tuple[str, ...] = ()
     licence_files: Mapping[str, bytes] = field(default_factory=dict)
     """Path in the image → what it says."""
+    pack: Mapping[str, str] = field(default_factory=dict)
+    """Of a kernel pack, docs/packs.md: its arch, how many kernels, and the tools that made them."""
 
     @property
     def owner(self) -> str:
@@ -156,7 +158,20 @@ def _find_distributions(looked: _Looked, hashes: Mapping[tuple[str, str, str], s
             sha256=hashes.get(("wheel", canonicalize_name(name), version), ""),
             fields={key.lower(): str(message[key]) for key in reversed(message.keys())},
             classifiers=tuple(map(str, message.get_all("Classifier", []))), licence_files=licences,
+            pack=_read_pack(looked.read(f"{matched['site']}/{name.replace('-', '_').lower()}/pack/manifest.json")),
         )  # fmt: skip
+
+
+def _read_pack(content: bytes) -> dict[str, str]:
+    """Empty for what is no pack; the audit looks closer."""
+    try:
+        value = json.loads(content or b"{}")
+        if "kernels" not in value:
+            return {}
+        facts = {"arch": value["arch"], "kernels": len(value["kernels"]), "variants": len(value["variants"])}
+        return {key: str(one) for key, one in {**facts, "triton": value["triton"], "lld": value["lld"]}.items()}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
 
 
 def _read_release(content: bytes) -> dict[str, str]:

@@ -21,6 +21,7 @@ _WANTED = re.compile(
     | usr/share/doc/[^/]+/(?:copyright | EULA[^/]*)
     | opt/rocm[^/]*/share/doc/[^/]+/(?:copyright | (?:LICEN[CS]E | EULA | COPYING)[^/]*)
     | .*/(?:site|dist)-packages/[^/]+\.dist-info/(?:METADATA | (?:licenses/)?(?:LICEN[CS]E | EULA | COPYING)[^/]*)
+    | .*/(?:site|dist)-packages/rockiln_kernels_[a-z0-9_]+/pack/manifest\.json
     | etc/(?:os-release | rockiln/version\.json)
     | usr/lib/os-release
     """,

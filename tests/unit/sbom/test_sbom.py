@@ -118,3 +118,18 @@ def test_damaged_record_and_layer_are_named(tmp_path: Path) -> None:
     blob.write_bytes(blob.read_bytes()[:-40] + b"x" * 40)
     with pytest.raises(VerificationError, match="layer 1"):
         check_image(LayoutSource(tmp_path / "b", tmp_path), Console(None), with_layers=True)
+
+
+def test_pack_says_what_it_holds(tmp_path: Path) -> None:
+    manifest = {"arch": "gfx942", "kernels": {"a": {}, "b": {}}, "variants": [{}], "triton": "3.4.0", "lld": "22.1"}
+    metadata = b"Name: rockiln-kernels-gfx942\nVersion: 0.1\n\n"
+    items: tuple[TarItem, ...] = (
+        (f"{SITE}/rockiln_kernels_gfx942-0.1.dist-info/METADATA", 0o644, metadata),
+        (f"{SITE}/rockiln_kernels_gfx942/pack/manifest.json", 0o644, json.dumps(manifest).encode()),
+    )
+    value = document(read(tmp_path / "image", OS, items))
+    (component,) = [row for row in value["components"] if row["name"] == "rockiln-kernels-gfx942"]
+    said = {row["name"].removeprefix("dev.rockiln:pack."): row["value"] for row in component["properties"]}
+    assert said | {"arch": "gfx942", "kernels": "2", "variants": "1", "triton": "3.4.0", "lld": "22.1"} == said
+    damaged = read(tmp_path / "damaged", OS, (items[0], (items[1][0], 0o644, b'{"kernels": 3}')))
+    assert [one.pack for one in damaged.packages if one.kind == "wheel"] == [{}]
