@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedRandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -91,23 +92,32 @@ class RegistryClient:
         partial_path = path.with_name(f".{path.name}.partial")
         with disk_faults_named(path):
             try:
-                self._session.insist(f"{self.name}@{digest}", lambda: self._download(digest, partial_path, tell))
+                with partial_path.open("w+b") as file:
+                    self._session.insist(f"{self.name}@{digest}", lambda: self._go_on(digest, file, tell))
                 partial_path.replace(path)
             except MissingFault as fault:
                 raise self._missing(digest) from fault
             finally:
                 partial_path.unlink(missing_ok=True)
 
-    def _download(self, digest: str, path: Path, tell: Tell) -> None:
-        hashed = hashlib.sha256()
-        with self._session.stream("GET", self._blob_url(digest), self._pull, is_large=True) as response:
-            require_status(response, 200)
-            with path.open("wb") as file:
-                for piece in response.iter_raw(1 << 20):
-                    file.write(piece)
-                    hashed.update(piece)
-                    tell(len(piece))
-        if f"sha256:{hashed.hexdigest()}" != digest:
+    def _go_on(self, digest: str, file: BufferedRandom, tell: Tell) -> None:
+        """Fetch what the file does not hold yet; start anew where the registry sends the whole, or it was damaged."""
+        known = file.seek(0, 2)
+        headers = {"Range": f"bytes={known}-"} if known else {}
+        url = self._blob_url(digest)
+        with self._session.stream("GET", url, self._pull, headers=headers, is_large=True) as response:
+            if response.status_code != 206:
+                require_status(response, 200)
+                file.truncate(file.seek(0))
+                tell(-known)
+            for piece in response.iter_raw():
+                file.write(piece)
+                tell(len(piece))
+        file.flush()
+        file.seek(0)
+        if f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" != digest:
+            tell(-file.seek(0, 2))
+            file.truncate(file.seek(0))
             raise PassingFault("the registry sends other bytes than the digest names")
 
     def push_blob(self, source: BlobSource, tell: Tell = ignore_bytes) -> None:

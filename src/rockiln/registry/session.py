@@ -27,6 +27,8 @@ CERTIFICATES_PATH = Path("/etc/docker/certs.d")
 CONNECTIONS = 16
 MAX_BYTES = 16 << 20
 """Of an answer that is read at once: manifests, small blobs, lists. The specification asks registries for 4 MiB."""
+COMMIT_STALLS = 10
+"""So many times as long as otherwise may a registry say nothing after an upload: it hashes and moves gigabytes."""
 LOGINS = 3
 """Unknown, with a token that has expired meanwhile, and with a new one: a registry that still refuses means it."""
 Body = bytes | Callable[[], Iterator[bytes]]
@@ -55,6 +57,7 @@ class Session:
         self.url = f"{'http' if is_plain else 'https'}://{reference.api_host}"
         trust = _make_trust(ca_paths, environ)
         self._client = _open_client(trust, patience, uses_proxies=not reference.is_loopback)
+        self._long = _make_timeout(patience, COMMIT_STALLS)
         self._tokens = Tokens(
             self._client, lambda: find_credentials(reference.registry, environ), reference.registry,
             patience.monotonic, is_secure=not is_plain,
@@ -112,7 +115,11 @@ class Session:
         sent = self._tokens.authorize(scopes) if is_own else ""
         content = body if isinstance(body, bytes) else body()
         all_headers = {**headers, **({"Authorization": sent} if sent else {})}
-        return self._client.build_request(method, address, headers=all_headers, content=content or None), sent
+        timeout = self._long if method in {"PUT", "PATCH"} else self._client.timeout
+        request = self._client.build_request(
+            method, address, headers=all_headers, content=content or None, timeout=timeout
+        )  # fmt: skip
+        return request, sent
 
     def _is_let_in(self, response: httpx.Response, sent: str, scopes: Scopes) -> bool:
         if response.status_code == 403:
@@ -187,12 +194,19 @@ def _open_client(trust: ssl.SSLContext, patience: Patience, *, uses_proxies: boo
             verify=trust,
             headers={"User-Agent": f"rockiln/{rockiln.__version__}", "Accept-Encoding": "identity"},
             limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
-            timeout=httpx.Timeout(patience.stall_s, connect=patience.connect_s, pool=None),
+            timeout=_make_timeout(patience),
             trust_env=uses_proxies,
         )
     except (ImportError, ValueError, httpx.InvalidURL) as fault:
         hint = "http_proxy, https_proxy and all_proxy hold http://[USER:PASSWORD@]HOST:PORT"
         raise RegistryError(f"the proxy variables name no proxy that can be used: {fault}", hint=hint) from fault
+
+
+def _make_timeout(patience: Patience, stalls: int = 1) -> httpx.Timeout:
+    import httpx
+
+    stall_s = patience.stall_s
+    return httpx.Timeout(connect=patience.connect_s, read=stall_s * stalls, write=stall_s, pool=None)
 
 
 def _find_cas(reference: Reference, access: Access) -> tuple[Path, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,18 @@ def test_upload_that_the_registry_forgets_is_begun_anew(server: RegistryServer, 
     assert push(layout, f"{server.host}/a/b", {}).manifests
     assert len(forgotten) == 3
     assert set(server.repo("a/b").blobs) == {source.digest for source in layout.blobs}
+
+
+def test_registry_may_take_its_time_to_commit_a_blob(server: RegistryServer, tmp_path: Path) -> None:
+    def think(handler: Any) -> bool:
+        if handler.command == "PUT" and "digest=" in handler.path:
+            time.sleep(0.8)
+        return False
+
+    server.before = think
+    layout = make_layout(tmp_path / "image", layers=1)
+    assert push(layout, f"{server.host}/a/b", {}, patience=replace(HASTY, stall_s=0.4)).manifests
+    assert server.count("PUT", "/blobs/uploads/") == 2
 
 
 def test_registry_that_wants_larger_chunks_gets_them(
@@ -176,3 +191,29 @@ def test_download_that_differs_is_refused_and_not_kept(
     with pytest.raises(RegistryError, match="other bytes than the digest names"):
         repository.save_blob(DIGEST, tmp_path / "blob")
     assert not list(tmp_path.iterdir())
+
+
+def test_cut_download_goes_on_where_it_was(
+    server: RegistryServer, repository: RegistryClient, tmp_path: Path
+) -> None:
+    content = bytes(range(256)) * 4000
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    ranges: list[str] = []
+
+    def cut(handler: Any) -> bool:
+        ranges.append(handler.headers.get("Range", ""))
+        start = int(ranges[-1].removeprefix("bytes=").removesuffix("-") or 0)
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Length", str(len(content) - start))
+        handler.end_headers()
+        handler.wfile.write(content[start : start + 500_000])
+        handler.close_connection = True
+        return True
+
+    server.before = cut
+    told: list[int] = []
+    repository.save_blob(digest, tmp_path / "blob", told.append)
+    assert (tmp_path / "blob").read_bytes() == content
+    assert len(ranges) == 3
+    assert ranges[0] == ""
+    assert sum(told) == len(content)
