@@ -71,7 +71,8 @@ def compile_library(root: Path, output: Path, flags: tuple[str, ...] = FLAGS) ->
     if shutil.which(compiler) is None:
         raise SystemExit(f"rockiln-jax: no {compiler} to compile the library: apt-get install g++, or set CXX")
     sources = sorted(str(path) for path in (root / "native").glob("*.cc"))
-    headers = ["-isystem", str(find_headers(root)), "-isystem", str(find_xla_headers())]
+    xla = find_xla_headers()  # they say __FILE__: without the map, the library would hold the folder of the build
+    headers = ["-isystem", str(find_headers(root)), "-isystem", str(xla), f"-ffile-prefix-map={xla}=xla"]
     exports = f"-Wl,--version-script={root / 'native' / 'exports.map'}"
     command = [compiler, *flags, *headers, exports, "-o", str(output), *sources]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

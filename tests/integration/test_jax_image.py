@@ -20,7 +20,7 @@ from rockiln.plan import PlannedTarget, make_plan
 from rockiln.recipe import read_recipes
 from rockiln.smoke import Failed, run_smoke
 from rockiln.write_image import read_image
-from small_project import SmallProject
+from rocm_mirror_folder import Project
 
 pytestmark = [pytest.mark.network, pytest.mark.userns, pytest.mark.slow]
 TARGET = "jax-0.6.2-cpu-py3.11-debian-12"
@@ -48,9 +48,9 @@ class JaxImage:
 def built(tmp_path_factory: pytest.TempPathFactory) -> JaxImage:
     """Locked anew in a copy of this checkout, and built."""
     folder = tmp_path_factory.mktemp("jax")
-    project = SmallProject(path=copy_project(folder / "project"), cache_path=CACHE)
+    project = Project(path=copy_project(folder / "project"), cache_path=CACHE)
     for words in (("lock", TARGET), ("build", "--relock-gone", TARGET)):
-        done = project.run(*words)
+        done = project.run(*words, timeout_s=3000)
         assert done.returncode == 0, done.stderr
     plan = make_plan(
         read_matrix(project.path / "matrix.toml"), read_recipes(project.path / "images"), read_compatibility()

@@ -22,7 +22,7 @@ from rockiln.plan import PlannedTarget, make_plan
 from rockiln.recipe import read_recipes
 from rockiln.smoke import Failed, Passed, SmokeReport, run_smoke
 from rockiln.write_image import read_image
-from small_project import SmallProject
+from rocm_mirror_folder import Project
 
 CANARY = Path(__file__).parents[1] / "torch_canary"
 TARGET = "torch-2.13.0-cpu-py3.11-debian-12"
@@ -67,12 +67,12 @@ class Canary:
 def canary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canary]:
     """Locked and built from real debs, real wheels and this checkout's plugin."""
     folder = tmp_path_factory.mktemp("canary")
-    project = SmallProject(path=copy_project(folder / "project"), cache_path=folder / "cache")
+    project = Project(path=copy_project(folder / "project"), cache_path=folder / "cache")
     (project.path / "images/torch-canary").mkdir()
     shutil.copy(CANARY / "image.toml", project.path / "images/torch-canary")
     shutil.copy(CANARY / "matrix.toml", project.path)
     for words in (("lock", TARGET), ("build", TARGET)):
-        done = project.run("--mirror", f"local-torch={find_torch_folder()}", *words)
+        done = project.run("--mirror", f"local-torch={find_torch_folder()}", *words, timeout_s=3000)
         assert done.returncode == 0, done.stderr
     matrix = read_matrix(project.path / "matrix.toml")
     (planned,) = make_plan(matrix, read_recipes(project.path / "images"), read_compatibility()).targets

@@ -1,0 +1,44 @@
+"""Our own distributions, from two copies of this checkout with two caches: the same bytes, and nothing of the folders."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from own_sources import copy_project
+from rockiln.artifact import Artifact
+from rockiln.console import Console
+from rockiln.own_distributions import find_distributions
+from rockiln.resolve.host_index import find_index
+from rockiln.resolve.own_wheels import OwnBuilder
+from rockiln.store import Store
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+NAMES = [name for name, own in find_distributions(Path(__file__).parents[2]).items() if not own.making]
+"""Packs are compared kernel by kernel in plugins/rockiln-kernels."""
+
+
+def build_in(folder: Path, name: str) -> tuple[Artifact, Path]:
+    project_path = copy_project(folder / "project")
+    store = Store(folder / "cache" / "store")
+    builder = OwnBuilder(
+        project_path=project_path, cache_path=folder / "cache", index_url=find_index(os.environ), store=store,
+        environ=os.environ, console=Console(None),
+    )  # fmt: skip
+    artifact = builder.make_artifact(find_distributions(project_path)[name])
+    return artifact, store.path_of(artifact)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_folders_give_one_wheel(name: str, tmp_path: Path) -> None:
+    first, path = build_in(tmp_path / "one", name)
+    second, _ = build_in(tmp_path / "another folder", name)
+    assert first == second
+    with zipfile.ZipFile(path) as wheel:
+        for member in wheel.namelist():
+            content = wheel.read(member)
+            assert str(tmp_path).encode() not in content, member
+            assert b"/builds-v0/" not in content, f"{member} names uv's folder of build tools"
