@@ -115,8 +115,9 @@ def _attend_block(
     q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None, seen: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     heads, queries, _ = q.shape
-    grouped = widen(q).reshape(k.shape[0], -1, q.shape[2])  # heads of one group as more queries of its keys
-    scores = (grouped @ widen(k).transpose(1, 2)).view(heads, queries, -1) * scale
+    rows = heads * queries // k.shape[0]
+    grouped = widen(q).reshape(k.shape[0], rows, q.shape[2])  # heads of one group as more queries of its keys
+    scores = (grouped @ widen(k).transpose(1, 2)).view(heads, queries, k.shape[1]) * scale
     if seen is not None:
         scores = scores.masked_fill(~seen, -torch.inf)
     lse = torch.logsumexp(scores, dim=2)
@@ -124,8 +125,8 @@ def _attend_block(
     lse = lse if sinks is None else torch.logaddexp(lse, sinks.to(lse.dtype).unsqueeze(1))
     shift = lse.masked_fill(lse == -torch.inf, 0.0)
     weights = torch.exp(scores - shift.unsqueeze(2))
-    out = weights.view(k.shape[0], -1, k.shape[1]) @ widen(v)
-    return out.view(heads, queries, -1).to(q.dtype), lse
+    out = weights.view(k.shape[0], rows, k.shape[1]) @ widen(v)
+    return out.view(heads, queries, v.shape[2]).to(q.dtype), lse
 
 
 def attention_prefill(
