@@ -99,6 +99,23 @@ def attest_target(
     )  # fmt: skip
 
 
+def attest_unless_done(planned: PlannedTarget, invocation: Invocation, key: PrivateKey) -> None:
+    """Before an image is published: what was attested with the same key of the same image stays as it is."""
+    from rockiln.attest.provenance import Circumstances
+    from rockiln.errors import VerificationError
+    from rockiln.verbs.smoke import read_built_image
+    from rockiln.verification.sources import LayoutSource
+    from rockiln.verification.verify_image import verify_image
+
+    layout_path = read_built_image(planned, invocation).layout_path
+    source = LayoutSource(layout_path, layout_path.parent / ATTACHED)
+    try:
+        verify_image(source, key.public, invocation.console, with_layers=False)
+    except VerificationError:
+        attested = attest_target(planned, invocation, key, Circumstances())
+        invocation.console.say(_describe(attested))
+
+
 def check_built(image: Image, invocation: Invocation) -> CheckedImage:
     """Every byte of the layout. Raises VerificationError."""
     from rockiln.verification.check_image import check_image

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rockiln.errors import PromotionError, RockilnError
@@ -37,6 +38,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if not args.dry_run:
         read_seal(args, invocation.environ)
     chosen = invocation.select(tuple(args.targets))
+    if args.key and not args.dry_run:
+        _attest(chosen, args.key, invocation)
     pushed = [push_target(planned, args, invocation) for planned in chosen]
     answers = [Answer(text=describe_pushed(item), value=item) for item in pushed]
     if args.dry_run:
@@ -49,6 +52,16 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         if finished.fault:
             break
     return Answer(text="\n".join(item.text for item in answers), value=values, fault=answers[-1].fault)
+
+
+def _attest(chosen: tuple[PlannedTarget, ...], key_path: Path, invocation: Invocation) -> None:
+    """SBOM, provenance and signature go along, unless `rockiln attest` has made them with more to say."""
+    from rockiln.sign.key_files import load_private_key
+    from rockiln.verbs.attest import attest_unless_done
+
+    key = load_private_key(key_path, invocation.environ)
+    for planned in chosen:
+        attest_unless_done(planned, invocation, key)
 
 
 def _finish(planned: PlannedTarget, word: str, args: argparse.Namespace, invocation: Invocation) -> Answer:
