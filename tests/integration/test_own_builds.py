@@ -1,4 +1,4 @@
-"""Our own distributions, from two copies of this checkout with two caches: the same bytes, and nothing of the folders."""
+"""Our own distributions, from two copies of this checkout with two caches: the same bytes, no folder in them."""
 
 from __future__ import annotations
 
