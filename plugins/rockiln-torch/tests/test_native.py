@@ -115,6 +115,20 @@ def test_unproven_kernels_are_not_taken() -> None:
         assert "emulated only" in result.calls[0].reason
 
 
+def test_kernel_that_is_not_loaded_is_composed_while_a_graph_is_captured(
+    quiet: HostCard, caplog: pytest.LogCaptureFixture
+) -> None:
+    x, weight = aligned(4, 1024), aligned(1024)
+    quiet.begin_capture(0)
+    try:
+        y = ops.rms_norm(x, weight)
+    finally:
+        quiet.end_capture(0)
+    torch.testing.assert_close(y, torch.nn.functional.rms_norm(x, (1024,), weight, 1e-6))
+    assert "call it once before" in caplog.text
+    assert quiet.count("launches") == 0
+
+
 @pytest.mark.parametrize("op", ["rms_norm", "silu_and_mul"])
 def test_gradients_of_compiled_kernels(card: HostCard, op: str) -> None:
     torch.manual_seed(0)

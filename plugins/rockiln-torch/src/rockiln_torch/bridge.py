@@ -32,6 +32,7 @@ _raised = threading.local()
 
 def compose_native(row: int, is_out: int, cause: int, text: bytes | None, values: Any, results: Any) -> int:
     """rockiln_torch_compose. Nothing may be raised through C: an exception is left where native code finds it."""
+    _raised.error = None  # it held a traceback, and that the tensors of its frames
     try:
         form = read_forms()[OPS[row]]
         call = _read_call(form, values, is_out=bool(is_out))
@@ -49,10 +50,16 @@ def compose_native(row: int, is_out: int, cause: int, text: bytes | None, values
 
 
 def find_dispatch() -> int:
-    """rockiln_torch_find_dispatch: install the planner, and give the address of its functions; 0 if there is none."""
+    """rockiln_torch_find_dispatch: install the planner, and give the address of its functions; 0 if there is none.
+
+    In a torch for CUDA there are kernels only where somebody has installed a planner for them.
+    """
     try:
         from rockiln_kernels import dispatch
+        from rockiln_kernels.dispatch.dispatcher import _State
 
+        if _State.current is None and torch.version.hip is None:
+            return 0
         dispatch.install()
         return int(dispatch.read_api_address())
     except Exception as error:  # noqa: BLE001  # a missing launcher is no reason to stop a model

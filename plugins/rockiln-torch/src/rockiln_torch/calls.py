@@ -27,6 +27,8 @@ class OutputForm:
 
     shape: Shape
     dtype: torch.dtype
+    strides: Shape = ()
+    """Those of a new tensor; () where sizes are symbolic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,11 @@ def _check_forms(
         _refuse(judged, call)
     is_double = torch.float64 in wide.values()
     return tuple(
-        OutputForm(shape=output.shape, dtype=_find_output_dtype(array.dtype, output.dtype, wide, is_double=is_double))
+        OutputForm(
+            shape=output.shape,
+            dtype=_find_output_dtype(array.dtype, output.dtype, wide, is_double=is_double),
+            strides=count_strides(output.shape),
+        )
         for array, output in zip(spec.outputs, list_outputs(spec, values, judged), strict=True)
     )
 

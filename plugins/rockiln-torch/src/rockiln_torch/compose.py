@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from rockiln_kernels.selection.call_text import count_strides
 from rockiln_torch.calls import BoundCall, OutputForm, check_arguments
 from rockiln_torch.observe import ObservedCall, note_call, observers
 from rockiln_torch.ranges import current
@@ -85,8 +84,7 @@ def _settle(output: torch.Tensor, form: OutputForm, call: BoundCall) -> torch.Te
     """An output as the fake promises it: no input, and of the strides that a new tensor has."""
     if any(output is tensor for tensor in call.tensors):
         output = output.clone(memory_format=torch.contiguous_format)
-    strides = count_strides(form.shape)
-    if output.stride() == strides:
+    if output.stride() == form.strides:
         return output
     output = output.contiguous()  # which leaves the strides of dims of size 1
-    return output.as_strided_(form.shape, strides)
+    return output.as_strided_(form.shape, form.strides)
