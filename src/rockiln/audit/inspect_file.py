@@ -83,7 +83,7 @@ def wants_content(path: str, size_bytes: int, wanted: Wanted) -> bool:
 
 def _inspect_code(kind: Kind, file: BinaryIO, sha256: str) -> FileFacts:
     try:
-        targets = read_device_targets(file)
+        targets = read_device_targets(file) if kind != "other" else ()  # of 32 bits: no GPU code, and maybe in memory
         file.seek(0)
         elf = read_elf_facts(file) if kind in {"host-elf", "other"} else None
         return FileFacts(sha256=sha256, elf=elf, targets=targets)

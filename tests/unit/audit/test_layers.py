@@ -175,3 +175,12 @@ def test_other_archives_are_refused_in_words(tmp_path: Path) -> None:
         scan_archive(io.BytesIO(pack(tmp_path / "other")), "saved", WANTED, NOTHING)
     with pytest.raises(ImageError, match="cannot be read as an archive"):
         scan_archive(io.BytesIO(b"no archive" * 100), "saved", WANTED, NOTHING)
+
+
+@pytest.mark.parametrize(("elf_class", "machine"), [(1, 3), (1, 40), (2, 183)], ids=["i386", "arm", "aarch64"])
+def test_programs_of_other_machines_are_no_finding(tmp_path: Path, elf_class: int, machine: int) -> None:
+    """Wine and multiarch images hold hundreds of them; a layer hands small ones on from memory."""
+    kind = (3).to_bytes(2, "little") + machine.to_bytes(2, "little") + (1).to_bytes(4, "little")
+    elf = (b"\x7fELF" + bytes((elf_class, 1, 1)) + bytes(9) + kind).ljust(64, b"\0")
+    read = scan(tmp_path / "layout", [[("usr/lib/i386/libc.so.6", 0o755, elf)]])
+    assert read.faults == {}
