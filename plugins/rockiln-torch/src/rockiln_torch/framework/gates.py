@@ -25,9 +25,11 @@ def gate_silu(g: Tensor, alpha: float) -> Tensor:
 
 
 def gate_gelu(g: Tensor, _alpha: float) -> Tensor:
-    """g / 2 * (1 + erf(g / sqrt 2)). torch's own may give NaN of infinity on a CPU."""
+    """g / 2 * (1 + erf(g / sqrt 2)). torch's own, by oneDNN of what is contiguous on a CPU, gives NaN of infinity."""
     y = functional.gelu(g)
-    return y if g.device.type != "cpu" or is_finite(y) else g * torch.erfc(g * -math.sqrt(0.5)) * 0.5
+    if g.device.type != "cpu" or not g.is_contiguous() or is_finite(y):
+        return y
+    return g * torch.erfc(g * -math.sqrt(0.5)) * 0.5
 
 
 def gate_gelu_tanh(g: Tensor, _alpha: float) -> Tensor:
