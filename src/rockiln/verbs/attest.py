@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rockiln.built_values import has_value
 from rockiln.disk import write_whole
 from rockiln.errors import UsageError
 from rockiln.image import Image
@@ -100,13 +101,17 @@ def attest_target(
 
 
 def attest_unless_done(planned: PlannedTarget, invocation: Invocation, key: PrivateKey) -> None:
-    """Before an image is published: what was attested with the same key of the same image stays as it is."""
+    """Before an image is published: what was attested with the same key of the same image stays as it is. A layout that
+    no build left here goes without: nobody knows what it was made of."""
     from rockiln.attest.provenance import Circumstances
     from rockiln.errors import VerificationError
     from rockiln.verbs.smoke import read_built_image
     from rockiln.verification.sources import LayoutSource
     from rockiln.verification.verify_image import verify_image
 
+    if not has_value(invocation.folders.target_path(planned.id), "lock"):
+        invocation.console.warn(f"{planned.id}: no build left a lock.json here, so no provenance goes along")
+        return
     layout_path = read_built_image(planned, invocation).layout_path
     source = LayoutSource(layout_path, layout_path.parent / ATTACHED)
     try:
