@@ -165,9 +165,9 @@ def kernels(session: nox.Session) -> None:
 
 @nox.session
 def kernels_nightly(session: nox.Session) -> None:
-    """Every op, arch and dtype; every kernel compiled twice; each instruction as LLVM reads it; random shapes."""
+    """Every op, arch, dtype; kernels compiled twice; instructions as LLVM reads them; mutants; random shapes."""
     install_kernels(session)
-    names = ("cells", "decoding", "launched", "random_calls", "reproducible")
+    names = ("cells", "decoding", "launched", "mutation", "random_calls", "reproducible")
     whole = tuple(f"tests/test_{name}.py" for name in names)
     arguments = session.posargs or ("-n", "2", "--dist", "worksteal", *whole)
     session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
@@ -206,6 +206,17 @@ def jax_plugin(session: nox.Session) -> None:
     session.chdir(ROOT / "plugins" / "rockiln-jax")
     session.run("mypy")
     session.run("pytest", *session.posargs)
+
+
+@nox.session
+def proof(session: nox.Session) -> None:
+    """The long runs of the kernels' tests whose figures are kept, and docs/proof.md, which shows them."""
+    install_kernels(session)
+    files = (f"tests/test_{name}.py" for name in ("decoding", "mutation", "random_calls", "reproducible"))
+    kept = {"ROCKILN_NIGHTLY": "1", "ROCKILN_KEEP_FIGURES": "1"}
+    session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "worksteal", *files)), env=kept)
+    session.chdir(KERNELS / "tests")
+    session.run("python", "-m", "harness.figures")
 
 
 @nox.session

@@ -11,6 +11,7 @@ import llvm
 import pytest
 
 import gfxemu
+from harness.figures import hash_pack, keep_figure
 from harness.rotation import NIGHTLY, pick_wishes, read_rotation
 from rockiln_kernels.archs import AMD_ARCHS, Arch
 from rockiln_kernels.pack.build import Pack, build_pack
@@ -42,7 +43,8 @@ def test_compiled_packs_read_as_llvm_reads_them(arch: Arch, tmp_path: Path) -> N
         unknown |= {f"{name}: {item.text()}" for item in gfxemu.load(code).unknown()}
         for version in versions:
             compared[version] += llvm.compare(code, version, tmp_path)
-    print(f"{arch.name}: {len(pack.code)} kernels; instructions compared with LLVM: {compared}")  # pytest -rP shows it
+    counts = {f"llvm-{version}": count for version, count in compared.items()}
+    keep_figure("decoding", arch.name, {"kernels": len(pack.code), "sha256": hash_pack(pack), **counts})
     assert pack.code
     assert not unknown
     assert min(compared.values()) > 20 * len(pack.code)

@@ -1,26 +1,24 @@
 """Random shapes of every op through selection: an answer each time, and a reason each time the pack does not run it.
 
-2,000 a family through selection; where a family's cases take shapes, some of them are executed and compared, too.
+2,000 a family through selection; small ones are executed and compared, too: some in CI, more by night.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from cases.gemm import Product
-from cases.row_cases import RowCase
+from harness.figures import keep_figure
 from harness.judge import judge_variant, make_cases
 from harness.rotation import NIGHTLY, read_rotation
 from random_calls.calls import draw_call
 from random_calls.planned import plan_manifest
-from rockiln_kernels.archs import AMD_ARCHS
+from random_calls.shapes import SHAPES, replace_shapes
+from rockiln_kernels.archs import AMD_ARCHS, Arch
 from rockiln_kernels.bind import pack_kernarg
 from rockiln_kernels.pack.build import build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
@@ -30,12 +28,8 @@ from rockiln_kernels.spec import Call
 from rockiln_kernels.table import make_family_variants, read_families, read_origins, read_table
 
 CALLS = 2000
-EXECUTED = 2000 if NIGHTLY else 100
-ROW_MODULES = {
-    "rms_norm": "rms_norm", "silu_and_mul": "gates", "gelu_and_mul": "gates", "gelu_tanh_and_mul": "gates",
-    "swiglu_and_mul": "gates", "quant_fp8": "quant_fp8", "quant_mxfp4": "mx", "quant_mxfp6": "mx", "quant_mxfp8": "mx",
-}  # fmt: skip
-"""Family → the module of cases/ that asks for rows."""
+EXECUTED, EXECUTED_SLOWLY = (500, 100) if NIGHTLY else (100, 16)
+"""Runs of a family, and of one whose runs take long: products, attention, experts."""
 
 
 def _make_host(arch: str, *, emulated_ok: bool) -> Host:
@@ -58,6 +52,7 @@ def test_every_call_gets_an_answer_and_every_refusal_a_reason(family: str) -> No
         if number % 5 == 0:
             _check_host(selection, call, _make_host(arch, emulated_ok=False))
     assert providers["pack"] > CALLS // 50, providers
+    keep_figure("random", family, {"calls": CALLS, "pack": providers["pack"]})
 
 
 def _check_host(selection: Selection, call: Call, unproven: Host) -> None:
@@ -74,69 +69,21 @@ def _check_host(selection: Selection, call: Call, unproven: Host) -> None:
         assert all(size >= 0 for size in launch.grid)
 
 
-def _draw_rows(random: Random, step: int, count: int) -> list[RowCase]:
-    rows = []
-    for number in range(count):
-        columns = step * random.randrange(1, max(2, 700 // step))
-        gap = random.choice((0, 0, 1, 5, 16))
-        is_odd = random.random() < 0.5
-        name = f"random{number}"
-        rows.append(
-            RowCase(name=name, rows=random.randrange(1, 6), columns=columns, gap=gap, is_misaligned=is_odd)
-        )
-    return rows
+def _pick_cells(family: str, random: Random) -> list[tuple[Arch, str, str]]:
+    """(arch, op, cell): one of them; by night one of each op, on archs at random."""
+    ops = sorted(op for op, origin in read_origins().items() if origin == family)
+    picked = []
+    for op in ops if NIGHTLY else [random.choice(ops)]:
+        arch = random.choice(AMD_ARCHS)
+        cells = sorted({item.cell for item in make_family_variants(family, arch) if item.op == op})
+        picked.append((arch, op, random.choice(cells)))
+    return picked
 
 
-def _draw_products(random: Random, count: int) -> list[Product]:
-    return [
-        Product(
-            name=f"random{number}",
-            m=random.randrange(1, 70),
-            n=random.randrange(1, 70),
-            k=random.randrange(1, 100),
-            gap=random.choice((0, 0, 3, 16)),
-            has_bias=random.random() < 0.5,
-            is_misaligned=random.random() < 0.5,
-        )
-        for number in range(count)
-    ]
-
-
-def _replace_shapes(family: str, random: Random, count: int, patch: pytest.MonkeyPatch) -> None:
-    """Random shapes in the place of those that the cases name."""
-    if family in ROW_MODULES:
-        module = import_module(f"cases.{ROW_MODULES[family]}")
-
-        def list_rows(step: int = 1, **_ignored: Any) -> list[RowCase]:
-            return _draw_rows(random, step, count)
-
-        patch.setattr(module, "list_row_cases", list_rows)
-    elif family == "gemm":
-        patch.setattr(import_module("cases.gemm"), "PRODUCTS", _draw_products(random, count))
-    elif family == "rope":
-        shapes = []
-        for number in range(count):
-            pairs = random.randrange(1, 40)
-            size = 2 * pairs + random.randrange(30)
-            shapes.append((f"random{number}", random.randrange(1, 5), random.randrange(1, 5), size, pairs))
-        patch.setattr(import_module("cases.rope"), "_SHAPES", shapes)
-    else:
-        shapes = [
-            (f"random{number}", random.randrange(1, 90), random.randrange(1, 5), random.randrange(5, 20), size)
-            for number, size in enumerate(random.choices((1, 4, 7, 16, 64), k=count))
-        ]
-        patch.setattr(import_module("cases.moe_align"), "_SHAPES", shapes)
-
-
-@pytest.mark.parametrize("family", [*ROW_MODULES, "gemm", "rope", "moe_align"])
-def test_random_shapes_compute_what_the_reference_does(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    random = Random(f"{family}/{read_rotation()}")  # noqa: S311  # shapes, no secrets
-    arch = AMD_ARCHS[random.randrange(len(AMD_ARCHS))]
-    variants = make_family_variants(family, arch)
-    op, cell = random.choice(sorted({(item.op, item.cell) for item in variants}))
-    chosen = [item for item in variants if (item.op, item.cell) == (op, cell)]
+def _run_shapes(family: str, arch: Arch, op: str, cell: str) -> tuple[int, list[str]]:
+    """How often variants ran on the shapes, and what was wrong."""
+    chosen = [item for item in make_family_variants(family, arch) if (item.op, item.cell) == (op, cell)]
     pack = build_pack(arch, chosen, find_toolchain(), CompileCache(folder=find_cache_folder()), jobs=1)
-    _replace_shapes(family, random, EXECUTED // max(len(chosen), 1), monkeypatch)
     faults, runs = [], 0
     for case in make_cases(op, cell):
         for variant in pack.manifest.variants:
@@ -144,5 +91,24 @@ def test_random_shapes_compute_what_the_reference_does(family: str, monkeypatch:
             runs += finding is not None
             if finding and finding.fault:
                 faults.append(f"{arch.name} {variant.key}, {replace(case, arrays={})}: {finding.fault}")
-    assert not faults, "\n".join(faults[:5])
     assert runs or not pack.manifest.variants
+    return runs, faults
+
+
+@pytest.mark.parametrize("family", sorted(SHAPES))
+def test_random_shapes_compute_what_the_reference_does(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(f"{family}/{read_rotation()}")  # noqa: S311  # shapes, no secrets
+    picked = _pick_cells(family, random)
+    wanted, runs, faults = EXECUTED_SLOWLY if SHAPES[family].is_slow else EXECUTED, 0, []
+    for arch, op, cell in picked:
+        variants = [item for item in make_family_variants(family, arch) if (item.op, item.cell) == (op, cell)]
+        count = -(-wanted // len(picked) // max(1, len(variants) // 2))
+        replace_shapes(family, random, count, lambda *place: monkeypatch.setattr(f"{place[0]}.{place[1]}", place[2]))
+        more, wrong = _run_shapes(family, arch, op, cell)
+        runs, faults = runs + more, faults + wrong
+    assert not faults, "\n".join(faults[:5])
+    keep_figure("random", family, {"runs": runs, "of": ", ".join(f"{op} {arch.name}" for arch, op, _ in picked)})
+
+
+def test_every_family_has_random_shapes() -> None:
+    assert set(SHAPES) == set(read_families())

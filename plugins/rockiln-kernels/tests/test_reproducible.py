@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import rockiln_kernels
+from harness.figures import keep_figure
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_kernels.archs import AMD_ARCHS
 
@@ -48,3 +49,5 @@ def test_two_builds_are_the_same_bytes(arch: str, tmp_path: Path) -> None:
     _, different, unread = filecmp.cmpfiles(first, second, names, shallow=False)
     assert not different
     assert not unread
+    kernels = sum(name.endswith(".hsaco") for name in names)
+    keep_figure("reproducible", arch, {"kernels": kernels, "of": "all" if STEP == 1 else f"every {STEP}th"})

@@ -34,7 +34,8 @@ def draw_batch(op: str, cell: str, batch: Batch, width: tuple[int, int]) -> dict
     if batch.is_special:
         arrays["q"][1, 0, 3], arrays["k"][4, 0, 0], arrays["v"][2, 0, 1] = np.nan, np.inf, np.inf
     if batch.gap:
-        arrays = {name: stride_rows(array, batch.gap) for name, array in arrays.items()}
+        gaps = {"q": batch.gap, "k": 2 * batch.gap, "v": 3 * batch.gap}
+        arrays = {name: stride_rows(array, gaps[name]) for name, array in arrays.items()}
     arrays |= {f"cu_seqlens_{name}": np.ascontiguousarray(starts[:, place]) for place, name in enumerate("qk")}
     if batch.has_sinks:
         arrays["sinks"] = draw(generator, batch.heads[:1], "f32")

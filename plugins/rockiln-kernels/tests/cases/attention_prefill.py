@@ -19,6 +19,7 @@ BATCHES = (
     Batch(name="unseen", lengths=((33, 16), (0, 9), (3, 0)), heads=(1, 1)),
     Batch(name="window-sinks", lengths=((9, 75),), window_left=5, has_sinks=True, gap=16),
     Batch(name="whole", lengths=((5, 37),), heads=(3, 3), causal=False),
+    Batch(name="groups", lengths=((3, 9), (18, 18)), heads=(15, 5)),
     Batch(name="special", lengths=((6, 6),), heads=(1, 1), is_special=True),
 )
 

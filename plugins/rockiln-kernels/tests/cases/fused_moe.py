@@ -17,6 +17,9 @@ SHAPES = (
     ("tiny", 1, 1, 1, 1, 1),
     ("outside", 5, 2, 3, 16, 32),
     ("special", 4, 2, 3, 16, 32),
+    ("experts", 40, 2, 30, 16, 32),
+    ("wide", 5, 2, 3, 288, 160),
+    ("long", 3, 2, 2, 16, 1056),
 )
 """name, tokens, choices, experts, half of gate_up's rows, width of x."""
 

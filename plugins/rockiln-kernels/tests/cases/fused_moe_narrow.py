@@ -14,6 +14,9 @@ _SHAPES = (
     ("gpt-oss", 5, 3, 5, 96, 64),
     ("tiny", 1, 1, 1, 32, 32),
     ("outside", 5, 2, 3, 160, 32),
+    ("experts", 40, 2, 30, 32, 32),
+    ("wide", 5, 2, 3, 288, 160),
+    ("long", 3, 2, 2, 32, 1056),
 )
 """name, tokens, choices, experts, half of gate_up's rows, width of x."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from cases.row_cases import RowCase, draw_rows, each_order, list_row_cases
-from harness.case import Array, Case
+from harness.case import Array, Case, make_nan
 from rockiln_kernels.spec import OpSpec
 
 
 def make_gate_cases(spec: OpSpec, cell: str) -> list[Case]:
     """Rows of every kind, with gate and up in halves and interleaved, with and without a limit."""
     step = 32 if "mxfp4" in spec.name else 1
-    rows = list_row_cases(step=step, long=(1120,))
+    rows = (*list_row_cases(step=step, long=(1120,)), RowCase(name="loud", rows=1, columns=1120))
     return [_make_case(spec, cell, item, interleaved=order) for item in rows for order in each_order()]
 
 
@@ -22,8 +22,10 @@ def _make_case(spec: OpSpec, cell: str, rows: RowCase, *, interleaved: bool) -> 
         name=rows.name, rows=rows.rows, columns=2 * rows.columns, gap=rows.gap, is_special=rows.is_special
     )
     arrays: dict[str, Array] = {"x": draw_rows(wide, "x", dtype, spec.name)}
-    if rows.name == "aligned":  # up to where exp under- and overflows
+    if rows.name in {"aligned", "loud"}:  # up to where exp under- and overflows
         arrays["x"] = (arrays["x"].astype(np.float64) * 60.0).astype(arrays["x"].dtype)
+    if rows.name == "loud" and not spec.name.endswith("fp8"):  # in every register of long rows
+        arrays["x"][0, 3::71] = make_nan(arrays["x"].dtype)
     if spec.name.endswith("_backward"):
         arrays = {"dy": draw_rows(rows, "dy", dtype, spec.name), **arrays}
     has_limit = rows.name in {"strided", "ragged", "special"} or rows.name.startswith("long")

@@ -15,6 +15,7 @@ _SHAPES = (
     ("sixteen", (40, 3), 1, 16, 16, 2),
     ("odd", (21,), 3, 7, 1, 3),
     ("empty", (0, 2), 2, 1, 4, 2),
+    ("many-splits", (70, 5), 1, 5, 8, 7),
 )
 """name, lengths, queries, heads, block size, splits."""
 

@@ -7,7 +7,16 @@ import numpy as np
 from harness.case import Array, Case, make_generator
 from rockiln_kernels.spec import OpSpec
 
-_SHAPES = (("aligned", 32, 2, 8, 16), ("ragged", 37, 3, 5, 7), ("tiny", 1, 1, 1, 1), ("many", 150, 8, 12, 64))
+_SHAPES = (
+    ("aligned", 32, 2, 8, 16),
+    ("ragged", 37, 3, 5, 7),
+    ("tiny", 1, 1, 1, 1),
+    ("many", 150, 8, 12, 64),
+    ("half", 87, 8, 9, 16),
+    ("loops", 290, 8, 40, 5),
+    ("whole", 128, 8, 130, 3),
+    ("padded", 3, 1, 2, 1500),
+)
 """name, tokens, choices, experts, block size."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cases.row_cases import draw_rows, list_row_cases
+from cases.ties import draw_ties
 from harness.case import Case, make_generator, numpy_dtype
 from rockiln_kernels.spec import OpSpec
 
@@ -24,7 +25,7 @@ def make_mx_cases(spec: OpSpec, cell: str) -> list[Case]:
             spread = make_generator("spread", cell).uniform(-14.0, 0.0, x.shape)
             x = (x.astype(np.float64) * 2.0**spread).astype(x.dtype)
         cases.append(Case(name=rows.name, arrays={"x": x}, match="bytes", is_misaligned=rows.is_misaligned))
-    return cases
+    return [*cases, Case(name="ties", arrays={"x": draw_ties(spec, cell, 32)}, match="bytes")]
 
 
 def _make_dequant_case(spec: OpSpec, cell: str, name: str, rows: int, blocks: int) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,9 @@ _CACHES = (
         window_left=9,
         has_sinks=True,
     ),
-    Cached(name="special", lengths=(20,), queries=1, heads=(2, 1), block_size=8, splits=1, is_special=True),
+    Cached(name="special", lengths=(20, 33), queries=1, heads=(2, 1), block_size=8, splits=1, is_special=True),
+    Cached(name="nans", lengths=(16,) * 24, queries=1, heads=(1, 1), block_size=16, splits=1),
+    Cached(name="many-splits", lengths=(150, 33, 9), queries=1, heads=(10, 5), block_size=4, splits=9),
 )
 
 
@@ -60,8 +63,8 @@ def _make_case(spec: OpSpec, cell: str, item: Cached, width: int) -> Case:
         cache = draw(generator, (*filled.shape, item.heads[1], width), stored)
         cache[~filled] = np.array(np.nan).astype(numpy_dtype(stored))
         arrays[name] = cache
-    if item.is_special:
-        arrays["q"][0, 0, 1, 3] = np.nan
+    if item.is_special or item.name == "nans":
+        _place_nans(item, arrays, tables, np.array(np.nan).astype(numpy_dtype(stored)))
     arrays |= {"block_tables": tables, "context_lens": np.array(item.lengths, np.int32)}
     if "Q" in dtypes:
         arrays |= {name: np.array([value], np.float32) for name, value in (("k_scale", 0.75), ("v_scale", 1.5))}
@@ -80,6 +83,18 @@ def _make_case(spec: OpSpec, cell: str, item: Cached, width: int) -> Case:
         terms=width,
         magnitudes={"out": out, "lse": lse},
     )
+
+
+def _place_nans(item: Cached, arrays: dict[str, Array], tables: Array, nan: Any) -> None:
+    """In "special", one in q and some in the values of one sequence; in "nans", one in the keys of each sequence."""
+    width = arrays["q"].shape[-1]
+    if item.name == "nans":
+        for row in range(len(tables)):
+            arrays["k_cache"][tables[row, 0], 5 * row % item.block_size, 0, 13 * row % width] = nan
+        return
+    arrays["q"][0, 0, 1, 3] = np.nan
+    for column in range(0, width, 3):
+        arrays["v_cache"][tables[1, column % 4], column % 8, 0, column] = nan
 
 
 def lay_out(generator: np.random.Generator, lengths: tuple[int, ...], size: int) -> tuple[Array, Array]:

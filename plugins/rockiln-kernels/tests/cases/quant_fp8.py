@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases.row_cases import draw_rows, list_row_cases
+from cases.row_cases import RowCase, draw_rows, list_row_cases
+from cases.ties import draw_ties
 from harness.case import Array, Case, make_generator
 from rockiln_kernels.spec import OpSpec
 
 
 def make_cases(spec: OpSpec, cell: str) -> list[Case]:
-    """Rows of every kind, and magnitudes over the whole range of the format."""
+    """Rows of every kind, magnitudes over the whole range of the format, and its numbers and the middles of them."""
     dtype = spec.cell_dtypes(cell)["T"]
     cases = []
-    for rows in list_row_cases(long=(1008, 8176)):
+    square = (RowCase(name="blocks", rows=256, columns=528),) if spec.name == "quant_fp8_block" else ()
+    for rows in (*list_row_cases(long=(1008, 8176)), *square):
         arrays: dict[str, Array] = {"x": draw_rows(rows, "x", dtype, spec.name)}
         if rows.name.startswith("long"):  # subnormals of the format, and ties, are among them
             spread = make_generator("spread", cell).uniform(-14.0, 0.0, arrays["x"].shape)
@@ -23,4 +25,7 @@ def make_cases(spec: OpSpec, cell: str) -> list[Case]:
         cases.append(Case(name=rows.name, arrays=arrays, match="bytes", is_misaligned=rows.is_misaligned))
     zeros = {"x": np.zeros((2, 64), cases[0].arrays["x"].dtype)}
     zeros |= {name: array for name, array in cases[0].arrays.items() if name != "x"}
-    return [*cases, Case(name="zeros", arrays=zeros, match="bytes")]
+    ties = {"x": draw_ties(spec, cell, 128)}
+    if spec.name == "quant_fp8_static":
+        ties["scale"] = np.ones(1, np.float32)
+    return [*cases, Case(name="zeros", arrays=zeros, match="bytes"), Case(name="ties", arrays=ties, match="bytes")]

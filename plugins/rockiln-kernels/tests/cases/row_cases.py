@@ -21,9 +21,10 @@ class RowCase:
 
 
 def list_row_cases(*, step: int = 1, long: tuple[int, ...] = (1104,)) -> tuple[RowCase, ...]:
-    """Aligned, ragged, tiny, strided and special rows, and one row of each length in `long`; multiples of `step`.
+    """Aligned, ragged, tiny, strided and special rows, and rows of each length in `long`; multiples of `step`.
 
-    Long rows fill the blocks of the variants but for a few lanes, so that nearly every lane has work.
+    Long rows fill the blocks of the variants but for a few lanes, so that nearly every lane has work. There are several
+    of each length: the largest number of a row is now here, now there.
     """
     ragged = 333 // step * step or step
     unit = max(step, 16)
@@ -34,7 +35,7 @@ def list_row_cases(*, step: int = 1, long: tuple[int, ...] = (1104,)) -> tuple[R
         RowCase(name="strided", rows=2, columns=320, gap=16),
         RowCase(name="special", rows=6, columns=128, is_special=True),
         RowCase(name="special-ragged", rows=6, columns=ragged, is_special=True, is_misaligned=True),
-        *(RowCase(name=f"long{length}", rows=1, columns=length // unit * unit) for length in long),
+        *(RowCase(name=f"long{length}", rows=12, columns=length // unit * unit) for length in long),
     )
 
 
@@ -43,7 +44,8 @@ def draw_rows(case: RowCase, name: str, dtype: str, *words: str) -> Array:
     array = draw(make_generator(case.name, name, dtype, *words), (case.rows, case.columns), dtype)
     if case.is_special and name in {"x", "residual"}:
         array = fill_special_rows(array) if name == "x" else array
-    return stride_rows(array, case.gap) if case.gap else array
+    gap = case.gap if name == "x" else 2 * case.gap  # strides that differ, or one would do for the other
+    return stride_rows(array, gap) if gap else array
 
 
 def each_order() -> Iterator[bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from cases.gemm import PRODUCTS, measure_product
+from cases.gemm import PRODUCTS, make_loud, measure_product
 from harness.case import Array, Case, draw, fill_special_rows, make_generator, stride_rows
 from rockiln_kernels.spec import OpSpec
 
@@ -18,10 +18,11 @@ def make_cases(spec: OpSpec, cell: str) -> list[Case]:
     for item in (*PRODUCTS, long):
         generator = make_generator(spec.name, cell, item.name)
         a = draw(generator, (item.m, item.k), cell)
+        a = make_loud(a) if item.is_loud else a
         b = draw(generator, (item.n, item.k), cell)
         arrays: dict[str, Array] = {"a": fill_special_rows(a) if item.is_special else a, "b": b}
         if item.gap:
-            arrays = {name: stride_rows(array, item.gap) for name, array in arrays.items()}
+            arrays = {name: stride_rows(array, item.gap * (1 + (name == "b"))) for name, array in arrays.items()}
         cases.append(
             Case(
                 name=item.name,

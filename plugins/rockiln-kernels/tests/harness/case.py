@@ -68,6 +68,11 @@ def _inner_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
+def make_nan(dtype: np.dtype[Any]) -> Array:
+    """The NaN whose bits are all ones: what is added to it to round it makes it a number."""
+    return np.frombuffer(b"\xff" * dtype.itemsize, dtype)[0].copy()
+
+
 def fill_special_rows(array: Array) -> Array:
     """NaN, both infinities, negative zeros, zeros, subnormals and the type's largest number, a kind to each row."""
     result = array.copy()

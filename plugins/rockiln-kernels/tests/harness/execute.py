@@ -17,8 +17,9 @@ from rockiln_kernels.pack.build import Pack
 from rockiln_kernels.pack.manifest import VariantEntry
 from rockiln_kernels.spec import Accepted, ArrayValue, Call, OpSpec, Rejected, check_call, output_shape
 
-POISON = 0xFF
-"""Every output and workspace byte before a launch: a NaN in every float type but e4m3fnuz and e5m2fnuz."""
+POISON, INTEGER_POISON = 0xFF, 0x7B
+"""Every output and workspace byte before a launch: a NaN in every float type but e4m3fnuz and e5m2fnuz; for i32, where
+-1 says "none", a large number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ class Machine(Protocol):
     """What code runs on: memory that the tests fill and read, and launches in it."""
 
     def allocate(self, content: bytes, name: str) -> int:
-        """Memory with this content, at a multiple of 256; its address."""
+        """Memory with this content, at a multiple of 16; its address."""
         ...
 
     def read(self, address: int, size: int) -> bytes:
@@ -73,17 +74,20 @@ class Machine(Protocol):
 
 
 class EmulatedMachine:
-    """gfxemu itself. Its first array crosses 4 GiB, so that addresses carry."""
+    """gfxemu itself. A place within every array is at a multiple of 4 GiB, so that addresses carry."""
 
     def __init__(self, pack: Pack, *, order: Any = "forward", step_limit: int = 50_000_000) -> None:
         import gfxemu
 
         self._pack, self._order, self._step_limit = pack, order, step_limit
         self._memory = gfxemu.Memory()
-        self._memory.next = (self._memory.next | 0xFFFFFFFF) - 0x7FF
 
     def allocate(self, content: bytes, name: str) -> int:
-        address: int = self._memory.allocate(content, name=name, alignment=256)
+        from gfxemu.memory import GUARD
+
+        boundary = ((self._memory.next + GUARD + len(content) >> 32) + 1) << 32
+        self._memory.next = boundary - len(content) * 13 // 512 * 16 - GUARD
+        address: int = self._memory.allocate(content, name=name, alignment=16)
         return address
 
     def read(self, address: int, size: int) -> bytes:
@@ -121,8 +125,11 @@ def execute_on(machine: Machine, prepared: Prepared, case: Case) -> Mapping[str,
     sizes = {name: int(np.prod(shape)) * types[name].itemsize for name, shape in shapes.items()}
     spaces = prepared.bound.workspaces.items()
     sizes |= {name: count * DTYPES[dtype].size_bytes for name, (dtype, count) in spaces}
+    integers = {name for name, dtype in types.items() if dtype == np.int32}
+    integers |= {name for name, (dtype, _) in spaces if dtype == "i32"}
     for name, size in sizes.items():
-        addresses[name] = machine.allocate(bytes([POISON]) * max(size, 1), name)
+        poison = INTEGER_POISON if name in integers else POISON
+        addresses[name] = machine.allocate(bytes([poison]) * max(size, 1), name)
     for launch in prepared.bound.launches:
         if not launch.is_empty:
             machine.launch(launch, addresses)

@@ -1,12 +1,13 @@
 """A pack of one arch → mutants, each with one instruction removed, and how many of them the cases notice.
 
-`python -m harness.mutate ARCH COUNT` prints the rates. A mutant that cannot matter is of a class of EQUIVALENT, fixed
-beforehand; whatever else survives is a miss.
+`python -m harness.mutate ARCH COUNT` prints the rates. A mutant that cannot matter is of a class in equivalent.py,
+fixed beforehand; whatever else survives is a miss.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from harness.case import Case
 from harness.compare import find_differences
+from harness.equivalent import PROLOGUE, PROLOGUE_BYTES, explain
 from harness.execute import execute, prepare
 from harness.judge import compute_reference, make_cases
 from rockiln_kernels.archs import ARCHS, Arch
@@ -28,22 +30,6 @@ from rockiln_kernels.variant import Variant
 
 S_NOP = bytes.fromhex("000080bf")
 STEP_LIMIT = 2_000_000
-
-EQUIVALENT = {
-    "says nothing to do": ("s_nop", "v_nop", "s_code_end"),
-    "advice to the scheduler": (
-        "s_delay_alu", "s_clause", "s_setprio", "s_set_inst_prefetch_distance", "s_inst_prefetch", "s_sleep",
-        "s_wait_alu", "s_waitcnt_depctr", "s_sendmsg",
-    ),
-    "caches, which one emulated device keeps coherent": (
-        "buffer_inv", "buffer_wbl2", "buffer_gl0_inv", "buffer_gl1_inv", "global_inv", "global_wb", "global_wbinv",
-    ),
-    "skips code that no lane would execute": ("s_cbranch_execz", "s_cbranch_execnz"),
-}  # fmt: skip
-"""Why removing such an instruction changes no result, and the mnemonics: fixed before any mutant was run."""
-PROLOGUE, PROLOGUE_BYTES = "loads arguments only where the firmware does not; the entry is behind it", 256
-"""LLVM's AMDGPU usage page, "Preloaded Kernel Arguments"."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
@@ -80,17 +66,15 @@ def draw_mutants(pack: Pack, count: int, seed: int) -> Iterator[tuple[Mutant, Va
         file = pack.manifest.kernels[launch.kernel].file
         code = gfxemu.load(pack.code[file])
         last = max(index for index, item in enumerate(code.instructions) if item.mnemonic == "s_endpgm")
-        item = code.instructions[generator.integers(last)]
+        place = int(generator.integers(last))
+        item = code.instructions[place]
         start = code.text_offset + item.address
         patched = pack.code[file][:start] + S_NOP * (item.size // 4) + pack.code[file][start + item.size :]
         preloads = code.kernels[pack.manifest.kernels[launch.kernel].symbol].preload
-        why = PROLOGUE if preloads and item.address < PROLOGUE_BYTES else _classify(item.base)
+        in_prologue = preloads and item.address < PROLOGUE_BYTES
+        why = PROLOGUE if in_prologue else explain(code.instructions, place, variant.op)
         mutant = Mutant(variant=variant.key, file=file, address=item.address, text=item.text(), equivalent=why)
         yield mutant, variant, replace(pack, code={**pack.code, file: patched})
-
-
-def _classify(mnemonic: str) -> str:
-    return next((reason for reason, names in EQUIVALENT.items() if mnemonic in names), "")
 
 
 def try_mutant(mutant: Mutant, variant: VariantEntry, pack: Pack) -> Outcome:
@@ -146,6 +130,14 @@ def count_rates(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "raw": round(noticed / len(outcomes), 3),
         "rate": round(noticed / max(1, len(counted)), 3),
     }
+
+
+def describe(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Which mutants were missed, and how many of each class were equivalent."""
+    quiet = [outcome.mutant for outcome in outcomes if not outcome.noticed]
+    missed = sorted(f"{item.variant} +{item.address:#x} {item.text}" for item in quiet if not item.equivalent)
+    classes = Counter(item.equivalent for item in quiet if item.equivalent)
+    return {"misses": missed, "classes": dict(classes)}
 
 
 def main(arch: str, count: str) -> None:
