@@ -130,9 +130,7 @@ _SPOILERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "wide": lambda tensor: tensor.to(torch.float64),
     "rank": lambda tensor: tensor[None],
     "flat": lambda tensor: tensor.flatten(),
-    "longer": lambda tensor: torch.cat([tensor.view(torch.uint8), tensor.view(torch.uint8)]).view(tensor.dtype)
-    if tensor.is_contiguous() and tensor.dim()
-    else tensor,
+    "longer": lambda tensor: tensor.new_zeros((2 * tensor.shape[0] + 1, *tensor.shape[1:])),
     "empty": lambda tensor: tensor[:0],
     "device": lambda tensor: tensor.to("meta"),
 }

@@ -14,6 +14,10 @@ LATENT = 512
 
 def gather_tokens(cache: Tensor, table: Tensor, count: int) -> Tensor:
     """The first `count` tokens of one sequence, of a cache [NB, BS, ...]; no other page is read."""
+    if not cache.shape[0]:
+        if count:
+            raise ValueError(f"rockiln: the cache has no block, but a sequence has {count} tokens")
+        return cache.flatten(0, 1)
     blocks = -(-count // cache.shape[1])
     pages = cache.view(torch.uint8) if cache.element_size() == 1 else cache  # not all indexing knows fp8
     tokens = pages.index_select(0, table[:blocks]).flatten(0, 1)[:count]

@@ -71,8 +71,9 @@ def multiply_and_activate(
 def multiply_pointwise(a: Tensor, b: Tensor, bias: Tensor | None, suffix: str) -> Tensor:
     """By oneDNN's product with an epilogue, which is computed in f32 before the result is rounded."""
     name, algorithm = POINTWISE[suffix]
+    packed = bias if bias is None else bias.contiguous()  # oneDNN reads it as such, whatever its strides are
     result: Tensor = torch.ops.mkldnn._linear_pointwise(  # noqa: SLF001  # torch.compile's own CPU back end calls it
-        a, b, bias, name, [], algorithm
+        a, b, packed, name, [], algorithm
     )
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -37,7 +38,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool) -> Tensor:
 def rope(x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved: bool = False) -> tuple[Tensor]:
     """y like x [..., L, H, D]; cos and sin [P, R], positions [L] (all leading dims of x folded)."""
     own_cos, own_sin = (table[positions].unsqueeze(1) for table in (cos, sin))
-    flat = x.reshape(-1, *x.shape[-2:])
+    flat = x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
     if needs_gradient(x, cos, sin):
         return (rotate(flat, own_cos, own_sin, interleaved=interleaved).view(x.shape),)
     y = torch.empty_like(flat, memory_format=torch.contiguous_format)
