@@ -21,6 +21,7 @@ from rockiln_kernels.selection import explain, read_host
 from rockiln_kernels.selection.call_text import parse_call
 from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import make_family_variants, read_table
+from rockiln_kernels.validation import validate
 from rockiln_kernels.validation.compare import find_difference
 from rockiln_kernels.validation.inputs import draw_inputs
 
@@ -88,12 +89,33 @@ def test_another_gpu_than_the_packs_is_refused(words: list[str]) -> None:
     assert main(words) == EXIT_USAGE
 
 
-def test_inputs_are_drawn_for_most_variants_and_the_others_say_why() -> None:
-    manifest = plan_manifest("gfx942")
-    drawn = [draw_inputs(read_table()[item.op], manifest, item, 1 << 20) for item in manifest.variants]
-    reasons = {item.reason for item in drawn if isinstance(item, Rejected)}
-    assert sum(not isinstance(item, Rejected) for item in drawn) * 2 > len(drawn), reasons
-    assert all(reasons)
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_inputs_are_drawn_for_every_variant(arch: str) -> None:
+    manifest = plan_manifest(arch)
+    drawn = {item.key: draw_inputs(read_table()[item.op], manifest, item, 1 << 20) for item in manifest.variants}
+    assert not {key: item.reason for key, item in drawn.items() if isinstance(item, Rejected)}
+
+
+@pytest.mark.parametrize("family", ["attention_prefill", "paged_decode", "topk_gating", "fused_moe_narrow", "gemm_mx"])
+def test_calls_with_indices_and_codes_are_validated(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launcher, "open_library", lambda _path, own=launcher.open_library: own(build_launcher()))
+    monkeypatch.setenv("ROCKILN_HIP_LIBRARY", str(build_fake()))
+    first = {item.op: item for item in reversed(make_family_variants(family, ARCH))}
+    chosen = list(first.values())[-2:]
+    cache = CompileCache(folder=find_cache_folder())
+    write_pack(build_pack(ARCH, chosen, find_toolchain(), cache, jobs=1), tmp_path / "p")
+    hip = FakeHip()
+    monkeypatch.setattr(validate, "_BATCHES", 1)  # an emulator's time is nobody's
+    monkeypatch.setattr(validate, "_LAUNCHES", 1)
+    elements = "65536" if family == "paged_decode" else "16384"
+    words = ["validate", "--pack", str(tmp_path / "p"), "--elements", elements, "--output", str(tmp_path / "records")]
+    assert main(words) == EXIT_OK
+    assert hip.fault is None
+    [path] = (tmp_path / "records").iterdir()
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert (len(record["passed"]), record["failed"], record["not_run"]) == (len(chosen), {}, {})
 
 
 def test_a_difference_beyond_the_tolerance_is_told() -> None:

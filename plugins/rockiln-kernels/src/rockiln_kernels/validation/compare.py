@@ -3,6 +3,7 @@
     |got - want| <= u |want| (1 + 2^-5) + e (16 + 4 sqrt K) S + s
 
 as the kernels' tests have it, but with S = sqrt(K) max|want|, since the magnitudes that were added up are not at hand.
+Kernels that round what they multiply last to the output's type may be 8 u max|want| off beside.
 Of outputs in fp8, fp6 and fp4, one in a hundred bytes may differ: the f32 result before can lie on the other side of a
 middle.
 """
@@ -21,8 +22,8 @@ _F32_HALF_STEP = 2.0**-24
 _FLOATS = ("f32", "f16", "bf16")
 
 
-def find_difference(name: str, dtype: str, got: Array, want: Array, terms: int) -> str:
-    """`terms`: how many numbers one output is made of, at most."""
+def find_difference(name: str, dtype: str, got: Array, want: Array, terms: int, *, rounds_inside: bool = False) -> str:
+    """`terms`: how many numbers one output is made of, at most; `rounds_inside`: they are rounded to `dtype`, too."""
     if dtype not in _FLOATS:
         differing = np.count_nonzero(got.view(np.uint8) != want.reshape(got.shape).view(np.uint8))
         return f"{name}: {differing} of {got.size} codes differ" if differing > CODES_SHARE * got.size else ""
@@ -31,7 +32,11 @@ def find_difference(name: str, dtype: str, got: Array, want: Array, terms: int) 
     largest = float(np.max(np.abs(exact), initial=0.0))
     allowed = half_step * np.abs(exact) * (1.0 + 2.0**-5) + 2.0**-126 + 2.0**-25
     allowed += _F32_HALF_STEP * (16.0 + 4.0 * np.sqrt(terms)) * np.sqrt(terms) * largest
-    wrong = ~(np.abs(got.astype(np.float64) - exact) <= allowed)
+    if rounds_inside:
+        allowed += 8.0 * half_step * largest
+    with np.errstate(invalid="ignore"):
+        wrong = ~(exact == got.astype(np.float64))
+    wrong &= ~(np.abs(got.astype(np.float64) - exact) <= allowed)
     if not wrong.any():
         return ""
     place = tuple(int(index) for index in np.argwhere(wrong)[0])
