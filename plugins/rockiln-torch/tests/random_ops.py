@@ -86,7 +86,7 @@ def _draw_tensor(array: ArraySpec, cell: dict[str, str], names: dict[str, Any], 
 def _draw_values(array: ArraySpec, shape: list[int], dtype: torch.dtype, names: dict[str, Any]) -> torch.Tensor:
     if array.name.startswith("cu_seqlens"):
         total = names["TQ" if array.name.endswith("q") else "TK"]
-        return torch.tensor([total * place // (shape[0] - 1) for place in range(shape[0])], dtype=dtype)
+        return torch.tensor([total * place // max(shape[0] - 1, 1) for place in range(shape[0])], dtype=dtype)
     if dtype is torch.int32:
         low, high = _INTEGERS.get(array.name, lambda _: (0, 4))(names)
         return torch.randint(low, max(high, low + 1), shape, dtype=dtype)
