@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -14,7 +13,7 @@ from cases.paged_decode import Cached
 from cases.row_cases import RowCase
 
 Replace = Callable[[str, str, Any], None]
-"""Module, name, value: pytest's monkeypatch, or whoever puts it back."""
+"""Module, name, value: as pytest's monkeypatch sets it."""
 Draw = Callable[[Random, int], Any]
 
 
@@ -182,8 +181,3 @@ def replace_shapes(family: str, random: Random, count: int, replace: Replace) ->
     if family == "stream_k_gemm":
         programs = {f"random{number}": random.randrange(1, 12) for number in range(count)}
         replace("cases.stream_k_gemm", "_PROGRAMS", programs)
-
-
-def put(module: str, name: str, value: Any) -> None:
-    """A Replace that stays."""
-    setattr(import_module(module), name, value)
