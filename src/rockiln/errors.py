@@ -162,3 +162,9 @@ class UnfitError(RockilnError):
     """The image has no code for the GPU of this machine."""
 
     exit_code = 27
+
+
+class DriftError(RockilnError):
+    """Files on disk are not what `rockiln export` writes."""
+
+    exit_code = 28

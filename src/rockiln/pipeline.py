@@ -8,6 +8,7 @@ from pathlib import Path
 from rockiln.assemble.rootfs import assemble
 from rockiln.audit.of_build import audit_build
 from rockiln.build_key import compute_build_key, remember_image
+from rockiln.chroot_sandbox import ChrootSandbox
 from rockiln.contents import Contents
 from rockiln.errors import GoneError, IntegrityError
 from rockiln.fetch import FetchReport, fetch_artifacts, require_held
@@ -25,6 +26,7 @@ from rockiln.sizes.annotation import annotate
 from rockiln.sizes.of_rootfs import add_up_rootfs, complete_sizes
 from rockiln.slim import drop_paths
 from rockiln.slim_archs import slim_archs
+from rockiln.stage_times import Stopwatch, write_times
 from rockiln.store import Store
 from rockiln.strip_symbols import strip_symbols
 from rockiln.unpack.artifacts import unpack_artifacts
@@ -40,6 +42,8 @@ class BuildOptions:
     """Re-lock a target's debs when some of them have left their archive, instead of stopping."""
     bundle_path: Path | None = None
     """Take artifacts from this bundle; no network."""
+    is_chrooted: bool = False
+    """The image's own programs run behind chroot, where the kernel's namespaces are forbidden."""
     verify: bool = False
     """Read every byte that is kept of artifacts and layers, and replace what is damaged."""
 
@@ -47,21 +51,24 @@ class BuildOptions:
 def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
     """Build one target, whatever an earlier build left; `find_current_image` says whether that is needed."""
     locked = require(invocation.lock, planned, invocation.matrix)
-    locked, image = _fetch_and_make(planned, locked, invocation, options)
+    watch, folder = Stopwatch(), invocation.folders.target_path(planned.id)
+    locked, image = _fetch_and_make(planned, locked, invocation, options, watch)
     key = compute_build_key(planned, locked, options.compression)
-    remember_image(invocation.folders.target_path(planned.id), key, image)
+    remember_image(folder, key, image)
+    write_times(folder, watch)
     return image
 
 
 def _fetch_and_make(
-    planned: PlannedTarget, locked: LockedTarget, invocation: Invocation, options: BuildOptions
+    planned: PlannedTarget, locked: LockedTarget, invocation: Invocation, options: BuildOptions, watch: Stopwatch
 ) -> tuple[LockedTarget, Image]:
     """What turns out to be damaged on the way is fetched and unpacked again, each file once."""
     discarded: set[str] = set()
     while True:
-        locked = fetch_target(planned, locked, invocation, options)
+        with watch.stage("fetch"):
+            locked = fetch_target(planned, locked, invocation, options)
         try:
-            return locked, _make_image(planned, locked, invocation, options)
+            return locked, _make_image(planned, locked, invocation, options, watch)
         except IntegrityError as fault:
             if not fault.sha256 or fault.sha256 in discarded:
                 raise
@@ -108,37 +115,39 @@ def _fetch(locked: LockedTarget, store: Store, invocation: Invocation, options: 
 
 
 def _make_image(
-    planned: PlannedTarget, locked: LockedTarget, invocation: Invocation, options: BuildOptions
+    planned: PlannedTarget, locked: LockedTarget, invocation: Invocation, options: BuildOptions, watch: Stopwatch
 ) -> Image:
     folders, jobs, console = invocation.folders, invocation.jobs, invocation.console
-    folder = folders.target_path(planned.id)
     store, contents = Store(folders.store_path), Contents(folders.contents_path)
-    unpacked = unpack_artifacts(
-        locked.artifacts, store, contents, folders.unpacked_path, planned.target.python, jobs, console
-    )
-    generated = image_entries(planned, locked, contents)
-    rootfs = assemble(
-        planned, locked, unpacked, contents, NamespaceSandbox(), folders.cache_path, generated, jobs, console
-    )
-    dropped = drop_paths(rootfs, planned.recipe.drops, contents)
-    stripped = strip_symbols(dropped, planned.recipe.strips, contents, folders.cache_path)
-    slimmed = slim_archs(stripped.rootfs, planned.target.archs, contents, folders.cache_path, jobs, console)
-    shared = share_equal(slimmed.rootfs, planned.recipe.shares)
-    layers = split(shared.rootfs, planned.recipe.layer_budget)
-    sizes = add_up_rootfs(planned.id, shared.rootfs, layers, contents, folders.cache_path, console)
-    image = write_image(
-        planned, locked, layers, contents, folders, options.compression, jobs, console, annotations=annotate(sizes)
-    )
-    report = audit_build(planned, shared.rootfs, contents, image, invocation)
-    write_value(planned, folder / "plan.json")
-    write_value(replace(shared.rootfs, dropped=()), folder / "rootfs.json")
-    write_value(shared.rootfs.dropped, folder / "dropped.json")
-    cuts = {"stripped": stripped.files, "files": slimmed.files, "shared": shared.files}
-    write_value(cuts, folder / "slimmed.json")
-    write_value(image.layers, folder / "layers.json")
-    write_value(complete_sizes(sizes, image), folder / "sizes.json")
-    write_value(report, folder / "audit.json")
-    write_value(image, folder / "image.json")
+    with watch.stage("unpack"):
+        unpacked = unpack_artifacts(
+            locked.artifacts, store, contents, folders.unpacked_path, planned.target.python, jobs, console
+        )
+    with watch.stage("assemble"):
+        sandbox = ChrootSandbox() if options.is_chrooted else NamespaceSandbox()
+        generated = image_entries(planned, locked, contents)
+        rootfs = assemble(planned, locked, unpacked, contents, sandbox, folders.cache_path, generated, jobs, console)
+    with watch.stage("slim"):
+        dropped = drop_paths(rootfs, planned.recipe.drops, contents)
+        stripped = strip_symbols(dropped, planned.recipe.strips, contents, folders.cache_path)
+        slimmed = slim_archs(stripped.rootfs, planned.target.archs, contents, folders.cache_path, jobs, console)
+        shared = share_equal(slimmed.rootfs, planned.recipe.shares)
+    with watch.stage("layers"):
+        layers = split(shared.rootfs, planned.recipe.layer_budget)
+        sizes = add_up_rootfs(planned.id, shared.rootfs, layers, contents, folders.cache_path, console)
+        image = write_image(
+            planned, locked, layers, contents, folders, options.compression, jobs, console,
+            annotations=annotate(sizes),
+        )  # fmt: skip
+    with watch.stage("audit"):
+        report = audit_build(planned, shared.rootfs, contents, image, invocation)
+    values = {
+        "plan": planned, "rootfs": replace(shared.rootfs, dropped=()), "dropped": shared.rootfs.dropped,
+        "slimmed": {"stripped": stripped.files, "files": slimmed.files, "shared": shared.files},
+        "layers": image.layers, "sizes": complete_sizes(sizes, image), "audit": report, "image": image,
+    }  # fmt: skip
+    for name, value in values.items():
+        write_value(value, folders.target_path(planned.id) / f"{name}.json")
     return image
 
 

@@ -40,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="past the budget, list growths since IMAGE (as rockiln diff takes it), not since what was recorded",
     )  # fmt: skip
     parser.add_argument("--smoke", action="store_true", help="run the image's checks when it is built")
+    parser.add_argument(
+        "--sandbox", choices=("namespaces", "chroot"), default="namespaces",
+        help="where the image's own programs run: chroot is for root in a container that forbids namespaces",
+    )  # fmt: skip
     add_engine(parser)
     add_jobs(parser)
     add_json(parser)
@@ -93,7 +97,8 @@ def have_image(planned: PlannedTarget, args: argparse.Namespace, invocation: Inv
     from rockiln.pipeline import BuildOptions, build_image  # loads every stage
 
     options = BuildOptions(
-        compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify
+        compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify,
+        is_chrooted=args.sandbox == "chroot",
     )  # fmt: skip
     return build_image(planned, invocation, options)
 

@@ -14,6 +14,7 @@ from rockiln.verbs import (
     bundle,
     cve,
     diff,
+    export,
     fetch,
     generate_key,
     licences,
@@ -27,6 +28,7 @@ from rockiln.verbs import (
     push,
     report,
     show,
+    simulate,
     slim,
     smoke,
     verify,
@@ -93,5 +95,7 @@ VERBS = (
     _verb("report", "write one HTML page to look at: where the bytes are, what was left out and why", report),
     _verb("show", "print one stage's value of a target", show),
     _verb("why", "say who brought a path, which layer holds it, or which rule dropped it", why),
+    _verb("export", "write files for CI systems, BuildKit, Kubernetes, editors and clusters", export),
+    _verb("simulate", "replay recorded stage times over N machines, to choose --shards", simulate),
     _verb("matrix", "add or bump rows of matrix.toml, keeping its comments", matrix),
 )

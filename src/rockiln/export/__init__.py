@@ -1,0 +1,1 @@
+"""Plan → files for machines that others run: CI systems, BuildKit, Kubernetes, editors, clusters."""

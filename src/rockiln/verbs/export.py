@@ -1,0 +1,203 @@
+"""rockiln export: the plan → files for CI systems, BuildKit, Kubernetes, editors and clusters."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rockiln.errors import DriftError, UsageError
+from rockiln.invocation import Invocation
+from rockiln.plan import PlannedTarget
+from rockiln.verbs.answer import Answer
+from rockiln.verbs.arguments import add_json, add_targets, positive
+
+if TYPE_CHECKING:
+    from rockiln.export.documents import Document
+    from rockiln.export.request import ExportRequest
+
+FORMATS = ("github", "gitlab", "bake", "kubernetes", "devcontainer", "apptainer")
+OF_IMAGES = ("kubernetes", "devcontainer", "apptainer")
+"""These start an image that is published."""
+OF_CI = ("github", "gitlab")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """FORMAT, TARGET..., where to write, and what the formats need to be told."""
+    parser.add_argument("format", choices=FORMATS, help="what to write")
+    add_targets(parser, required=False)
+    parser.add_argument("--output", type=Path, metavar="DIR", help="write below DIR (default: print)")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 28 where files below DIR differ")
+    _add_ci_options(parser)
+    _add_image_options(parser)
+    add_json(parser)
+
+
+def _add_ci_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("github and gitlab")
+    group.add_argument("--to", default="", metavar="HOST/NAME",
+                       help="the repository (default: [publish] of matrix.toml)")  # fmt: skip
+    group.add_argument("--shards", type=positive, default=1, metavar="N", help="machines that build (default: 1)")
+    group.add_argument("--runner", action="append", default=[], metavar="ARCH[/multi-gpu]=LABEL,...",
+                       help="labels of machines with such GPUs; may be repeated")  # fmt: skip
+    group.add_argument("--build-runner", default="", metavar="LABEL,...", help="labels of machines that build")
+    group.add_argument("--install", default="rockiln", metavar="WORDS", help="what pip installs (default: rockiln)")
+    group.add_argument("--package", action="append", default=[], metavar="NAME",
+                       help="Debian package that a build needs on its machine; may be repeated")  # fmt: skip
+    group.add_argument("--build-args", default="", metavar="WORDS", help="further options of rockiln build")
+    group.add_argument("--branch", default="main", help="what is published from (default: main)")
+    group.add_argument("--job-image", default="", metavar="IMAGE", help="gitlab: the image that jobs run in")
+    group.add_argument("--unsigned", action="store_true", help="sign nothing; without it, CI needs a key")
+    group.add_argument("--allow-untested", action="store_true", help="publish rows for whose GPUs there is no runner")
+
+
+def _add_image_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("kubernetes, devcontainer, apptainer, bake")
+    group.add_argument("--image", default="", metavar="HOST/NAME@sha256:...",
+                       help="the published image (default: what rockiln push of the target printed last)")  # fmt: skip
+    group.add_argument("--gpus", type=positive, default=2, metavar="N", help="GPUs of a multi-gpu job (default: 2)")
+    group.add_argument("--group", action="append", default=[], type=positive, metavar="GID",
+                       help="numeric group of the GPU devices on the nodes; may be repeated")  # fmt: skip
+    group.add_argument("--node-label", action="append", default=[], metavar="ARCH=KEY=VALUE",
+                       help="label of nodes with such GPUs (default: AMD's device-id labels)")  # fmt: skip
+    group.add_argument("--shm-size", default="8Gi", metavar="SIZE", help="of /dev/shm, such as 8Gi (the default)")
+    group.add_argument("--builder-image", default="rockiln-builder", metavar="IMAGE",
+                       help="bake: the image that has rockiln (default: rockiln-builder)")  # fmt: skip
+    group.add_argument("--bundle", default="", metavar="FILE", help="bake: take artifacts from FILE in the project")
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """Print the files, write them, or compare them."""
+    from rockiln.export.documents import find_differing, write_documents
+
+    if args.check and not args.output:
+        raise UsageError("--check: nothing says which files", hint="--output names the folder they are in")
+    documents = make_documents(args, invocation)
+    value = [{"path": document.path, "text": document.text} for document in documents]
+    if not args.output:
+        return Answer(text=_print_all(documents), value=value)
+    if args.check:
+        differing = find_differing(documents, args.output)
+        fault = DriftError(
+            "\n".join(f"{args.output / path} is not what export writes" for path in differing),
+            hint="the same command without --check writes it anew",
+        )
+        same = "\n".join(str(args.output / item.path) for item in documents if item.path not in differing)
+        return Answer(text=same, value=value, fault=fault if differing else None)
+    write_documents(documents, args.output)
+    return Answer(text="\n".join(str(args.output / document.path) for document in documents), value=value)
+
+
+def _print_all(documents: Sequence[Document]) -> str:
+    """One file as it is; of several, each under its name."""
+    if len(documents) == 1:
+        return documents[0].text.rstrip("\n")
+    return "\n".join(f"# --- {document.path}\n{document.text}" for document in documents).rstrip("\n")
+
+
+def make_documents(args: argparse.Namespace, invocation: Invocation) -> tuple[Document, ...]:
+    """The files of a format."""
+    from rockiln.export import bake, containers, github, gitlab, kubernetes
+    from rockiln.lock import require
+
+    request = make_request(args, invocation)
+    if args.format == "bake":
+        lock = invocation.lock  # a stale entry is the build's to refuse; here it says what labels come out
+        locked = {
+            row.id: lock.targets.get(row.id) or require(lock, row, invocation.matrix) for row in request.targets
+        }
+        return bake.export_bake(request, locked)
+    exporters: dict[str, Callable[[ExportRequest], tuple[Document, ...]]] = {
+        "github": github.export_github,
+        "gitlab": gitlab.export_gitlab,
+        "kubernetes": kubernetes.export_kubernetes,
+        "devcontainer": containers.export_devcontainer,
+        "apptainer": containers.export_apptainer,
+    }
+    return exporters[args.format](request)
+
+
+def make_request(args: argparse.Namespace, invocation: Invocation) -> ExportRequest:
+    """Everything is checked before the first file is made. Raises UsageError."""
+    from rockiln.export.request import ExportRequest, Pod, parse_node_labels, parse_runners
+    from rockiln.export.shards import list_parts, make_shards
+
+    chosen = invocation.select(tuple(args.targets))
+    repository = args.to or invocation.matrix.publish.repository
+    if args.format in OF_CI:
+        _require_repository(repository)
+    parts = {planned.id: list_parts(planned, invocation.lock) for planned in chosen}
+    return ExportRequest(
+        targets=chosen,
+        shards=make_shards(parts, args.shards),
+        repository=repository,
+        images=_find_images(args, chosen, invocation) if args.format in OF_IMAGES else {},
+        command=_repeat_command(args),
+        install=args.install,
+        packages=tuple(args.package),
+        build_args=tuple(shlex.split(args.build_args)),
+        build_labels=tuple(filter(None, args.build_runner.split(","))),
+        runners=parse_runners(args.runner),
+        job_image=args.job_image,
+        branch=args.branch,
+        is_signed=not args.unsigned,
+        allow_untested=args.allow_untested,
+        builder_image=args.builder_image,
+        bundle=args.bundle,
+        pod=Pod(
+            gpus=args.gpus, groups=tuple(args.group), shm_size=args.shm_size,
+            node_labels=parse_node_labels(args.node_label),
+        ),
+    )  # fmt: skip
+
+
+def _require_repository(repository: str) -> None:
+    """The name as CI knows it may hold its own variables, so only what is always wrong is refused."""
+    if not repository or "/" not in repository or repository.partition("@")[1]:
+        hint = "--to HOST/NAME, or repository = \"HOST/NAME-{framework}\" under [publish] in matrix.toml"
+        raise UsageError("nothing says where to publish", hint=hint)
+
+
+def _find_images(
+    args: argparse.Namespace, chosen: Sequence[PlannedTarget], invocation: Invocation
+) -> dict[str, str]:
+    """--image, or what was pushed last."""
+    if args.image and len(chosen) > 1:
+        raise UsageError("--image is one target's", hint="name one target")
+    return {planned.id: args.image or _read_pushed(planned, invocation) for planned in chosen}
+
+
+def _read_pushed(planned: PlannedTarget, invocation: Invocation) -> str:
+    path = invocation.folders.target_path(planned.id) / "push.json"
+    try:
+        return str(json.loads(path.read_bytes())["reference"])
+    except FileNotFoundError:
+        hint = f"rockiln push {planned.id}, or name it: --image HOST/NAME@sha256:…"
+        raise UsageError(f"{planned.id} is not pushed", hint=hint) from None
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        raise UsageError(f"{path} is damaged: {fault!r}", hint=f"rockiln push {planned.id} writes it anew") from fault
+
+
+def _repeat_command(args: argparse.Namespace) -> str:
+    """The words that matter, in one order; where it is written to does not."""
+    words = ["rockiln", "export", args.format, *args.targets]
+    for name, default in _DEFAULTS.items():
+        given = getattr(args, name)
+        flag = f"--{name.replace('_', '-')}"
+        if given is True:
+            words.append(flag)
+        elif isinstance(given, list):
+            words += [word for item in given for word in (flag, str(item))]
+        elif given != default and given is not False:
+            words += [flag, str(given)]
+    return shlex.join(words)
+
+
+_DEFAULTS: dict[str, object] = {
+    "to": "", "shards": 1, "runner": [], "build_runner": "", "install": "rockiln", "package": [], "build_args": "",
+    "branch": "main", "job_image": "", "unsigned": False, "allow_untested": False, "image": "", "gpus": 2, "group": [],
+    "node_label": [], "shm_size": "8Gi", "builder_image": "rockiln-builder", "bundle": "",
+}  # fmt: skip
