@@ -93,7 +93,7 @@ def _build(recording: Recording, machine: _Machine) -> tuple[float, int]:
 
 def _add_lacking(parts: Mapping[str, int], cache: set[str]) -> int:
     lacking = sum(size for name, size in parts.items() if name not in cache)
-    cache |= parts.keys()
+    cache.update(parts)
     return lacking
 
 
