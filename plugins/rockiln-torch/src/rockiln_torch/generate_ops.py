@@ -11,6 +11,7 @@ from rockiln_torch.forms import OpForm, read_forms
 
 _HEAD = '''"""{names} → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 {imports}
 from torch import Tensor, ops{later}
@@ -128,17 +129,25 @@ def _make_body(form: OpForm, *, many: bool) -> str:
 
 
 def _fold_call(line: str) -> str:
-    """A call that is too long, with its arguments on a line of their own, or a line each."""
+    """A call that is too long, with its arguments on lines of their own."""
     if len(line) <= 120:
         return line
     indent = " " * (len(line) - len(line.lstrip()))
     code, mark, comment = line.partition("  # type")
     start, _, rest = code.partition("(")
     arguments = rest.removesuffix(")")
-    folded = f"{indent}    {arguments}"
-    if len(folded) > 120:
-        folded = "\n".join(f"{indent}    {part}," for part in _split_arguments(arguments))
-    return f"{start}({mark}{comment}\n{folded}\n{indent})"
+    return f"{start}({mark}{comment}\n{_wrap(_split_arguments(arguments), indent)}\n{indent})"
+
+
+def _wrap(parts: list[str], indent: str) -> str:
+    """Arguments in as few lines as they fit into; none is broken."""
+    lines = [""]
+    for part in parts:
+        if len(indent) + 4 + len(lines[-1]) + len(part) + 2 > 120:
+            lines.append("")
+        lines[-1] += f" {part}," if lines[-1] else f"{part},"
+    lines[-1] = lines[-1] if len(lines) > 1 else lines[-1].removesuffix(",")
+    return "\n".join(f"{indent}    {line}" for line in lines)
 
 
 def _split_arguments(text: str) -> list[str]:

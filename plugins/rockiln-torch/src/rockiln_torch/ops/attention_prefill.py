@@ -1,5 +1,6 @@
 """attention_prefill and 1 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 from torch import Tensor, ops
@@ -36,32 +37,12 @@ def attention_prefill(
     """
     if out is None:
         return ops.rockiln.attention_prefill(  # type: ignore[no-any-return]
-            q,
-            k,
-            v,
-            cu_seqlens_q,
-            cu_seqlens_k,
-            sinks,
-            scale=scale,
-            max_seqlen_q=max_seqlen_q,
-            max_seqlen_k=max_seqlen_k,
-            causal=causal,
-            window_left=window_left,
+            q, k, v, cu_seqlens_q, cu_seqlens_k, sinks, scale=scale, max_seqlen_q=max_seqlen_q,
+            max_seqlen_k=max_seqlen_k, causal=causal, window_left=window_left,
         )
     ops.rockiln.attention_prefill_out(
-        q,
-        k,
-        v,
-        cu_seqlens_q,
-        cu_seqlens_k,
-        sinks,
-        scale=scale,
-        max_seqlen_q=max_seqlen_q,
-        max_seqlen_k=max_seqlen_k,
-        causal=causal,
-        window_left=window_left,
-        out=out[0],
-        lse=out[1],
+        q, k, v, cu_seqlens_q, cu_seqlens_k, sinks, scale=scale, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k,
+        causal=causal, window_left=window_left, out=out[0], lse=out[1],
     )
     return out
 
@@ -94,36 +75,11 @@ def attention_prefill_backward(
     """
     if into is None:
         return ops.rockiln.attention_prefill_backward(  # type: ignore[no-any-return]
-            q,
-            k,
-            v,
-            out,
-            lse,
-            dout,
-            cu_seqlens_q,
-            cu_seqlens_k,
-            scale=scale,
-            max_seqlen_q=max_seqlen_q,
-            max_seqlen_k=max_seqlen_k,
-            causal=causal,
-            window_left=window_left,
+            q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, scale=scale, max_seqlen_q=max_seqlen_q,
+            max_seqlen_k=max_seqlen_k, causal=causal, window_left=window_left,
         )
     ops.rockiln.attention_prefill_backward_out(
-        q,
-        k,
-        v,
-        out,
-        lse,
-        dout,
-        cu_seqlens_q,
-        cu_seqlens_k,
-        scale=scale,
-        max_seqlen_q=max_seqlen_q,
-        max_seqlen_k=max_seqlen_k,
-        causal=causal,
-        window_left=window_left,
-        dq=into[0],
-        dk=into[1],
-        dv=into[2],
+        q, k, v, out, lse, dout, cu_seqlens_q, cu_seqlens_k, scale=scale, max_seqlen_q=max_seqlen_q,
+        max_seqlen_k=max_seqlen_k, causal=causal, window_left=window_left, dq=into[0], dk=into[1], dv=into[2],
     )
     return into

@@ -1,5 +1,6 @@
 """fused_moe → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 from torch import Tensor, ops
@@ -36,30 +37,11 @@ def fused_moe(
     """
     if out is None:
         return ops.rockiln.fused_moe(  # type: ignore[no-any-return]
-            x,
-            gate_up,
-            down,
-            weights,
-            ids,
-            gate_up_bias,
-            down_bias,
-            interleaved=interleaved,
-            alpha=alpha,
-            limit=limit,
+            x, gate_up, down, weights, ids, gate_up_bias, down_bias, interleaved=interleaved, alpha=alpha, limit=limit,
             up_offset=up_offset,
         )
     ops.rockiln.fused_moe_out(
-        x,
-        gate_up,
-        down,
-        weights,
-        ids,
-        gate_up_bias,
-        down_bias,
-        interleaved=interleaved,
-        alpha=alpha,
-        limit=limit,
-        up_offset=up_offset,
-        out=out,
+        x, gate_up, down, weights, ids, gate_up_bias, down_bias, interleaved=interleaved, alpha=alpha, limit=limit,
+        up_offset=up_offset, out=out,
     )
     return out

@@ -1,5 +1,6 @@
 """fused_moe_fp8 and 1 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 from torch import Tensor, ops
@@ -39,35 +40,12 @@ def fused_moe_fp8(
     """
     if out is None:
         return ops.rockiln.fused_moe_fp8(  # type: ignore[no-any-return]
-            x,
-            gate_up,
-            gate_up_scale,
-            down,
-            down_scale,
-            weights,
-            ids,
-            gate_up_bias,
-            down_bias,
-            interleaved=interleaved,
-            alpha=alpha,
-            limit=limit,
-            up_offset=up_offset,
+            x, gate_up, gate_up_scale, down, down_scale, weights, ids, gate_up_bias, down_bias, interleaved=interleaved,
+            alpha=alpha, limit=limit, up_offset=up_offset,
         )
     ops.rockiln.fused_moe_fp8_out(
-        x,
-        gate_up,
-        gate_up_scale,
-        down,
-        down_scale,
-        weights,
-        ids,
-        gate_up_bias,
-        down_bias,
-        interleaved=interleaved,
-        alpha=alpha,
-        limit=limit,
-        up_offset=up_offset,
-        out=out,
+        x, gate_up, gate_up_scale, down, down_scale, weights, ids, gate_up_bias, down_bias, interleaved=interleaved,
+        alpha=alpha, limit=limit, up_offset=up_offset, out=out,
     )
     return out
 
@@ -104,34 +82,11 @@ def fused_moe_mxfp4(
     """
     if out is None:
         return ops.rockiln.fused_moe_mxfp4(  # type: ignore[no-any-return]
-            x,
-            gate_up,
-            gate_up_scale,
-            down,
-            down_scale,
-            weights,
-            ids,
-            gate_up_bias,
-            down_bias,
-            interleaved=interleaved,
-            alpha=alpha,
-            limit=limit,
-            up_offset=up_offset,
+            x, gate_up, gate_up_scale, down, down_scale, weights, ids, gate_up_bias, down_bias, interleaved=interleaved,
+            alpha=alpha, limit=limit, up_offset=up_offset,
         )
     ops.rockiln.fused_moe_mxfp4_out(
-        x,
-        gate_up,
-        gate_up_scale,
-        down,
-        down_scale,
-        weights,
-        ids,
-        gate_up_bias,
-        down_bias,
-        interleaved=interleaved,
-        alpha=alpha,
-        limit=limit,
-        up_offset=up_offset,
-        out=out,
+        x, gate_up, gate_up_scale, down, down_scale, weights, ids, gate_up_bias, down_bias, interleaved=interleaved,
+        alpha=alpha, limit=limit, up_offset=up_offset, out=out,
     )
     return out

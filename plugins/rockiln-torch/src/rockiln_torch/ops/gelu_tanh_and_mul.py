@@ -1,5 +1,6 @@
 """gelu_tanh_and_mul and 3 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 import torch

@@ -1,5 +1,6 @@
 """gemm_mxfp4 and 19 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 from torch import Tensor, ops

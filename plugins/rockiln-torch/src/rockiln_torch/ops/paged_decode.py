@@ -1,5 +1,6 @@
 """paged_decode and 1 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 from torch import Tensor, ops
@@ -37,17 +38,8 @@ def paged_decode(
             q, k_cache, v_cache, block_tables, context_lens, sinks, scale=scale, window_left=window_left, splits=splits
         )
     ops.rockiln.paged_decode_out(
-        q,
-        k_cache,
-        v_cache,
-        block_tables,
-        context_lens,
-        sinks,
-        scale=scale,
-        window_left=window_left,
-        splits=splits,
-        out=out[0],
-        lse=out[1],
+        q, k_cache, v_cache, block_tables, context_lens, sinks, scale=scale, window_left=window_left, splits=splits,
+        out=out[0], lse=out[1],
     )
     return out
 
@@ -83,31 +75,11 @@ def paged_decode_fp8(
     """
     if out is None:
         return ops.rockiln.paged_decode_fp8(  # type: ignore[no-any-return]
-            q,
-            k_cache,
-            v_cache,
-            block_tables,
-            context_lens,
-            k_scale,
-            v_scale,
-            sinks,
-            scale=scale,
-            window_left=window_left,
-            splits=splits,
+            q, k_cache, v_cache, block_tables, context_lens, k_scale, v_scale, sinks, scale=scale,
+            window_left=window_left, splits=splits,
         )
     ops.rockiln.paged_decode_fp8_out(
-        q,
-        k_cache,
-        v_cache,
-        block_tables,
-        context_lens,
-        k_scale,
-        v_scale,
-        sinks,
-        scale=scale,
-        window_left=window_left,
-        splits=splits,
-        out=out[0],
-        lse=out[1],
+        q, k_cache, v_cache, block_tables, context_lens, k_scale, v_scale, sinks, scale=scale, window_left=window_left,
+        splits=splits, out=out[0], lse=out[1],
     )
     return out

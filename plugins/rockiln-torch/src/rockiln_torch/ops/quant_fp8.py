@@ -1,5 +1,6 @@
 """quant_fp8_block and 4 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 import torch

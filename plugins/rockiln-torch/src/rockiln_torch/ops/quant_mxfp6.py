@@ -1,5 +1,6 @@
 """dequant_mxfp6 and 1 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 import torch

@@ -1,5 +1,6 @@
 """add_rms_norm and 6 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 import torch
@@ -61,14 +62,7 @@ def add_rms_norm_fp8(
             x, residual, weight, eps=eps, weight_offset=weight_offset, out_dtype=out_dtype
         )
     ops.rockiln.add_rms_norm_fp8_out(
-        x,
-        residual,
-        weight,
-        eps=eps,
-        weight_offset=weight_offset,
-        out_dtype=out_dtype,
-        q=out[0],
-        q_scale=out[1],
+        x, residual, weight, eps=eps, weight_offset=weight_offset, out_dtype=out_dtype, q=out[0], q_scale=out[1],
         residual_out=out[2],
     )
     return out

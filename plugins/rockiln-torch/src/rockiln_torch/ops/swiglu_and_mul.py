@@ -1,5 +1,6 @@
 """swiglu_and_mul and 3 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 import torch
@@ -81,13 +82,7 @@ def swiglu_and_mul_fp8(
             x, limit=limit, alpha=alpha, up_offset=up_offset, interleaved=interleaved, out_dtype=out_dtype
         )
     ops.rockiln.swiglu_and_mul_fp8_out(
-        x,
-        limit=limit,
-        alpha=alpha,
-        up_offset=up_offset,
-        interleaved=interleaved,
-        out_dtype=out_dtype,
-        q=out[0],
+        x, limit=limit, alpha=alpha, up_offset=up_offset, interleaved=interleaved, out_dtype=out_dtype, q=out[0],
         q_scale=out[1],
     )
     return out

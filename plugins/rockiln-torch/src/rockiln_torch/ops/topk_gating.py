@@ -1,5 +1,6 @@
 """topk_sigmoid and 1 more → torch.ops.rockiln, by name. Made by rockiln_torch.generate of the specs."""
 
+# fmt: off
 from __future__ import annotations
 
 from torch import Tensor, ops
@@ -34,14 +35,7 @@ def topk_sigmoid(
             logits, bias, top=top, renormalise=renormalise, scaling=scaling, groups=groups, keep=keep
         )
     ops.rockiln.topk_sigmoid_out(
-        logits,
-        bias,
-        top=top,
-        renormalise=renormalise,
-        scaling=scaling,
-        groups=groups,
-        keep=keep,
-        weights=out[0],
+        logits, bias, top=top, renormalise=renormalise, scaling=scaling, groups=groups, keep=keep, weights=out[0],
         ids=out[1],
     )
     return out
