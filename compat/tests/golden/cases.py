@@ -193,6 +193,16 @@ def make_group_reduce() -> Case:
     return Case(inputs=(x,), outputs=(ZERO_I[:64],) * 3, expected=want, only_shim=True)
 
 
+def make_block_tiles() -> Case:
+    """Two tiles of 128."""
+    tiles, narrow = I32.reshape(2, 128), I32.reshape(16, 16)
+    moved = np.repeat(tiles[:, 77], 128) - np.repeat(narrow[:, 3], 16)
+    per_tile = (tiles.sum(1) + np.array([0, 1000]), np.ptp(tiles, axis=1) + 2)
+    want = (*(np.repeat(values, 128) for values in per_tile), moved, np.repeat([3, 5], 128))
+    outputs = (ZERO_I,) * 4
+    return Case(inputs=(I32,), outputs=outputs, expected=want, block=256, only_shim=True, syncs_by_atomics=True)
+
+
 def make_barrier_phases() -> Case:
     """Four rounds of three wavefronts."""
     x = I32[:192].copy()

@@ -53,6 +53,18 @@ def test_without_waiting_the_numbers_are_wrong(name: str, rocm: Toolchain, tmp_p
     assert not all(_is_right(code, name, case, order) for order in case.orders)
 
 
+def test_a_tile_across_wavefronts_that_does_not_wait_gives_wrong_numbers(rocm: Toolchain, tmp_path: Path) -> None:
+    text = (SHIM_PATH / "hipcompat" / "block_tiles.h").read_text()
+    broken = text.replace("while (static_cast<int>(arrived() - wanted) < 0)", "while (false)")
+    assert broken != text
+    (tmp_path / "hipcompat").mkdir()
+    (tmp_path / "hipcompat" / "block_tiles.h").write_text(broken)
+    source_path = FOLDER / "block_tiles.cu"
+    code = _compile(source_path, "gfx942", rocm, (f"-I{tmp_path}", *shim_arguments()), tmp_path)
+    case = CASES["block_tiles"]()
+    assert not all(_is_right(code, "block_tiles", case, order) for order in case.orders)
+
+
 def _is_right(code: bytes, name: str, case: Case, order: str | int) -> bool:
     try:
         results = _launch(code, name, case, order)

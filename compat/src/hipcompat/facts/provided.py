@@ -17,6 +17,7 @@ _BY_HEADER = {
     "cuda::thread_scope_device cuda::thread_scope_system cuda::thread_scope_thread",
     "hipcompat/bf16.h": "__float2bfloat162_rn __float2bfloat16_rn __floats2bfloat162_rn make_bfloat162",
     "hipcompat/blas.h": "CUBLAS_STATUS_LICENSE_ERROR",
+    "hipcompat/block_tiles.h": "cooperative_groups::block_tile_memory",
     "hipcompat/cache_hints.h": "__ldcv __ldlu __stcg __stcs __stwb __stwt __trap",
     "hipcompat/fft.h": (
         "CUFFT_MISSING_DEPENDENCY CUFFT_NVJITLINK_FAILURE CUFFT_NVRTC_FAILURE CUFFT_NVSHMEM_FAILURE "

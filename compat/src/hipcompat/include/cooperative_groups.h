@@ -3,3 +3,4 @@
 
 #include <hipcompat/runtime.h>
 #include <hip/hip_cooperative_groups.h>
+#include <hipcompat/block_tiles.h>

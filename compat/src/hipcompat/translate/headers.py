@@ -43,7 +43,7 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {
 _OWN = {
     "cufft.h": "hipcompat/fft.h", "cufftXt.h": "hipcompat/fft.h", "cublas_v2.h": "hipcompat/blas.h",
     "cublas.h": "hipcompat/blas.h", "cublas_api.h": "hipcompat/blas.h", "cuda_bf16.h": "hipcompat/bf16.h",
-    "cuda_fp16.h": "hipcompat/fp16.h",
+    "cuda_fp16.h": "hipcompat/fp16.h", "cooperative_groups.h": "hipcompat/block_tiles.h",
 }  # fmt: skip
 
 

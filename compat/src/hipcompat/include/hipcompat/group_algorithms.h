@@ -73,6 +73,18 @@ __device__ inline Value reduce(const Group &group, Value value, Operation op) {
     return hipcompat::take_from(group, value, 0);
 }
 
+/// Over a tile of more than one warp: each 32 by shuffles, then their results in order, which every thread takes together.
+template <unsigned int Size, typename Value, typename Operation>
+__device__ inline Value reduce(const hipcompat::WideTile<Size> &tile, Value value, Operation op) {
+    Value sums[Size / 32];
+    tile.gather(reduce(tiled_partition<32>(this_thread_block()), value, op), sums);
+    const unsigned int first = tile.meta_group_rank() * Size, threads = thread_block::num_threads();
+    for (unsigned int part = 1; part < Size / 32 && first + 32 * part < threads; ++part) {
+        sums[0] = op(sums[0], sums[part]);
+    }
+    return sums[0];
+}
+
 /// Thread r gets op over the values of threads 0 to r.
 template <typename Group, typename Value, typename Operation>
 __device__ inline Value inclusive_scan(const Group &group, Value value, Operation op) {

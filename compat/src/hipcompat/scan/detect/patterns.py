@@ -26,7 +26,6 @@ _GROUP_ALGORITHMS = frozenset((
 ))  # fmt: skip
 _GROUP_FEATURES = frozenset((
     "this_cluster", "cluster_group", "labeled_partition", "invoke_one", "invoke_one_broadcast", "experimental",
-    "block_tile_memory",
 ))  # fmt: skip
 _LANES = re.compile(r"[&%/>](?:(?<=&)\s*(?:31|0[xX]1[fF])|(?<=[%/])\s*32|(?<=>)>\s*5)[uU]?\b(?![\w.'])")
 _LANE_WORDS = re.compile(r"lane|warp|threadIdx|\btid\b|\btx\b|thread_?[iI]d|thread_rank|linear_?tid", re.IGNORECASE)
