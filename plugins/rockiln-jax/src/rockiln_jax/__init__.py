@@ -10,17 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rockiln_jax import ops
+    from rockiln_jax import nn, ops
     from rockiln_jax.explain_call import explain
     from rockiln_jax.registration import Registration, register
 
-__all__ = ["Registration", "explain", "ops", "register"]
+__all__ = ["Registration", "explain", "nn", "ops", "register"]
 
 
 def __getattr__(name: str) -> Any:
     """What __all__ names, imported when it is first used."""
-    if name == "ops":
-        return import_module("rockiln_jax.ops")
+    if name in {"nn", "ops"}:
+        return import_module(f"rockiln_jax.{name}")
     if name == "explain":
         return import_module("rockiln_jax.explain_call").explain
     if name in {"Registration", "register"}:

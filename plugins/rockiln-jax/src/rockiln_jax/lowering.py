@@ -86,6 +86,16 @@ def make_plan(route: Route, form: OpForm, call: OpParams, arrays: Sequence[Any])
     return plan
 
 
+def list_packs(form: OpForm, call: OpParams, arrays: Sequence[Any]) -> tuple[str, ...]:
+    """Platforms whose pack runs a call; strict mode raises nothing, since another platform may be compiled for."""
+    served = []
+    for platform, route in _ROUTES.items():
+        arch = "" if is_wide(arrays) else route.find_arch()
+        if arch and route.planner.make_plan(make_call(form, call, arrays), arch, strict=False).provider == "pack":
+            served.append(platform)
+    return tuple(served)
+
+
 def write_attributes(form: OpForm, call: OpParams) -> dict[str, Any]:
     """Attributes of the custom call; native/buffers.h says what each is."""
     from rockiln_kernels.dispatch.abi import DTYPE_CODES
