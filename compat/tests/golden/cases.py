@@ -200,7 +200,7 @@ def make_block_tiles() -> Case:
     per_tile = (tiles.sum(1) + np.array([0, 1000]), np.ptp(tiles, axis=1) + 2)
     want = (*(np.repeat(values, 128) for values in per_tile), moved, np.repeat([3, 5], 128))
     outputs = (ZERO_I,) * 4
-    return Case(inputs=(I32,), outputs=outputs, expected=want, block=256, only_shim=True, syncs_by_atomics=True)
+    return Case(inputs=(I32,), outputs=outputs, expected=want, block=256, syncs_by_atomics=True)
 
 
 def make_barrier_phases() -> Case:

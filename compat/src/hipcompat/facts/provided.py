@@ -17,7 +17,7 @@ _BY_HEADER = {
     "cuda::thread_scope_device cuda::thread_scope_system cuda::thread_scope_thread",
     "hipcompat/bf16.h": "__float2bfloat162_rn __float2bfloat16_rn __floats2bfloat162_rn make_bfloat162",
     "hipcompat/blas.h": "CUBLAS_STATUS_LICENSE_ERROR",
-    "hipcompat/block_tiles.h": "cooperative_groups::block_tile_memory",
+    "hipcompat/block_tiles.h": "block_tile_memory",
     "hipcompat/cache_hints.h": "__ldcv __ldlu __stcg __stcs __stwb __stwt __trap",
     "hipcompat/fft.h": (
         "CUFFT_MISSING_DEPENDENCY CUFFT_NVJITLINK_FAILURE CUFFT_NVRTC_FAILURE CUFFT_NVSHMEM_FAILURE "
@@ -50,5 +50,8 @@ _BY_HEADER = {
 PROVIDED: Mapping[str, str] = {name: header for header, names in _BY_HEADER.items() for name in names.split()}
 """A name of CUDA, or a header as it is included → the header of hipcompat that holds it."""
 
-STANDALONE = frozenset({"hipcompat/bf16.h", "hipcompat/cache_hints.h"})
+STANDALONE = frozenset({"hipcompat/bf16.h", "hipcompat/block_tiles.h", "hipcompat/cache_hints.h"})
 """Headers that stand over HIP's own alone, so that renamed source may include them."""
+
+HEADERS = frozenset((*_BY_HEADER, *(name for name in PROVIDED if "/" in name)))
+"""All of them by the names under which they are included."""

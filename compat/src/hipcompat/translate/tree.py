@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hipcompat.errors import UsageError
+from hipcompat.facts import provided
 from hipcompat.scan.finding import Finding, Skipped
 from hipcompat.scan.rule import Target
 from hipcompat.scan.scanner import LARGEST_BYTES, Scanned, scan_bytes
 from hipcompat.scan.tree import Candidate, find_files
 from hipcompat.translate.rename import rename
+
+_INCLUDED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,11 @@ class Translated:
     def is_changed(self) -> bool:
         """Content or name differ."""
         return self.content != self.before
+
+    def find_headers(self) -> tuple[str, ...]:
+        """Headers of hipcompat's that the new content includes, since HIP has none such; in the order of the file."""
+        found = (match[1].decode("latin-1") for match in _INCLUDED.finditer(self.content))
+        return tuple(dict.fromkeys(name for name in found if name in provided.HEADERS))
 
     def diff(self) -> str:
         """Unified; bytes that are no UTF-8 appear as Latin-1."""

@@ -52,12 +52,24 @@ def _answer_rename(args: argparse.Namespace, target: Target) -> Answer:
     diffs = [] if args.output or args.in_place else [file.diff() for file in changed]
     summary = f"{len(changed)} of {len(files)} files change, at {sum(file.count for file in changed)} places"
     value = {"files": tuple(_value(file) for file in files), "findings": findings}
-    text = "\n".join(("".join(diffs) + _describe_findings(findings), summary)).lstrip("\n")
+    needs = _describe_headers(files)
+    text = "\n".join(("".join(diffs) + _describe_findings(findings), *needs, summary)).lstrip("\n")
     return Answer(text=text, value=value, fault=_find_fault(findings, changed if args.check else []))
 
 
 def _value(file: Translated) -> dict[str, object]:
-    return {"path": str(file.path), "output": str(file.output_path), "changed": file.is_changed, "places": file.count}
+    return {
+        "path": str(file.path), "output": str(file.output_path), "changed": file.is_changed, "places": file.count,
+        "hipcompat_headers": file.find_headers(),
+    }  # fmt: skip
+
+
+def _describe_headers(files: Sequence[Translated]) -> tuple[str, ...]:
+    """One line, where the result includes what HIP lacks and hipcompat's headers have."""
+    names = sorted({name for file in files for name in file.find_headers()})
+    if not names:
+        return ()
+    return (f"HIP has no {', '.join(names)}; hipcompat has: compile with {shlex.join(('-I', str(SHIM_PATH)))}",)
 
 
 def _answer_shim(args: argparse.Namespace, target: Target) -> Answer:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import argparse
+from pathlib import Path, PurePath
 
-from hipcompat.translate import rename
+from hipcompat.scan import Target
+from hipcompat.translate import SHIM_PATH, rename, translate_tree
+from hipcompat.verbs.translate import answer
 
 STREAMING = b"__global__ void k(float *y) { __stcs(y, 1.0f); if (*y > 2.0f) __trap(); }\n"
 INCLUDE = b"#include <hipcompat/cache_hints.h>\n"
@@ -29,3 +32,20 @@ def test_names_in_comments_strings_and_dead_code_bring_no_header() -> None:
 def test_a_projects_header_includes_it_too_and_not_the_runtime() -> None:
     source = b"#pragma once\n__device__ inline void f(float *y) { __stcs(y, 1.0f); }\n"
     assert rename(source, PurePath("k.cuh")).content == INCLUDE + source
+
+
+def test_source_that_needs_hipcompats_headers_says_which_and_where(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_bytes(b"#include <cooperative_groups/reduce.h>\n#include <cuda_fp16.h>\n" + STREAMING)
+    (file,) = translate_tree([tmp_path], Target())
+    assert file.find_headers() == ("hipcompat/cache_hints.h", "cooperative_groups/reduce.h")
+    arguments = argparse.Namespace(
+        paths=[tmp_path], mode="rename", output=None, in_place=False, check=True, arch=[], nvrtc=False
+    )
+    text = answer(arguments).text
+    assert "HIP has no cooperative_groups/reduce.h, hipcompat/cache_hints.h; hipcompat has" in text
+    assert f"-I {SHIM_PATH}" in text
+
+
+def test_memory_for_tiles_brings_its_header() -> None:
+    source = b"__global__ void k() { __shared__ cooperative_groups::block_tile_memory<256> room; }\n"
+    assert b"#include <hipcompat/block_tiles.h>\n" in rename(source, PurePath("k.cu")).content

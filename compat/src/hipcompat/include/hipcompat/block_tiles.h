@@ -4,7 +4,7 @@
 // Every wavefront of a tile must call what the tile does, its lanes together. Shuffles are by shfl alone, as in CUDA.
 #pragma once
 
-#include <hipcompat/runtime.h>
+#include <hip/hip_runtime.h>
 #include <hip/hip_cooperative_groups.h>
 
 #include <type_traits>
