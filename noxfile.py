@@ -30,6 +30,7 @@ KERNELS = ROOT / "plugins" / "rockiln-kernels"
 PACK_ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1200", "gfx1201")
 TORCH = ROOT / "plugins" / "rockiln-torch"
 TORCH_VERSIONS = ("2.13.0", "2.7.1", "2.8.0")
+JAX_VERSION = "0.6.2"
 OLDER_TORCH_TESTS = ("tests/test_opcheck.py", "tests/test_import.py", "tests/test_native.py")
 NIGHTLY_FUZZING = ("--runs", "parsers=1000000", "--runs", "verifier=30000", "--runs", "rewrites=20000")
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -101,12 +102,14 @@ def image(session: nox.Session, target: str) -> None:
 @nox.session
 @nox.parametrize("framework,version", CELLS)
 def plugins(session: nox.Session, framework: str, version: str) -> None:
-    """Test the plugin distributions of one framework version."""
-    folders = [folder for folder in DISTRIBUTIONS if folder.name == f"rockiln-{framework}"]
-    if not folders:
+    """Test the plugin of one framework version, with the kernels and the emulator of this checkout."""
+    folder = ROOT / "plugins" / f"rockiln-{framework}"
+    if folder not in DISTRIBUTIONS:
         session.skip(f"no plugins/rockiln-{framework} yet")
-    session.install("--quiet", f"{framework}=={version}", *map(str, folders), "pytest")
-    session.run("pytest", *(str(folder / "tests") for folder in folders), *session.posargs)
+    install_kernels(session)
+    session.install("--quiet", f"{framework}=={version}", "-e", f"{folder}[test]", "-e", str(ROOT / "compat"))
+    session.chdir(folder)
+    session.run("pytest", *session.posargs)
 
 
 @nox.session
@@ -202,7 +205,7 @@ def torch(session: nox.Session, version: str) -> None:
 def jax_plugin(session: nox.Session) -> None:
     """rockiln-jax: types; its ops on JAX's CPU, its lowering for rocm, and its handler over a fake HIP and gfxemu."""
     install_kernels(session)
-    session.install("--quiet", "-e", f"{ROOT / 'plugins' / 'rockiln-jax'}[test]")
+    session.install("--quiet", f"jax=={JAX_VERSION}", "-e", f"{ROOT / 'plugins' / 'rockiln-jax'}[test]")
     session.chdir(ROOT / "plugins" / "rockiln-jax")
     session.run("mypy")
     session.run("pytest", *session.posargs)
