@@ -76,6 +76,8 @@ CLEAN = {
     "host asm": 'void f() { asm volatile("" ::: "memory"); asm("pause"); }',
     "amd asm": '__device__ void f() { asm volatile("s_waitcnt vmcnt(0)"); asm("v_mov_b32 %0, %1" : "=v"(a)); }',
     "other namespace": "at::cuda::barrier b; namespace cuda { }",
+    "a part of cuda::std that is there": "auto f = cuda::std::identity(); using T = cuda::std :: array<int, 2>;",
+    "memory of a tile": "void f() { cooperative_groups::block_tile_memory<256> &room = *r; }",
     "plain 32": "int f(int bytes) { return bytes / 32; }",
     "full 64-bit mask": "__global__ void k(int v) { __shfl_sync(0xffffffffffffffffULL, v, 0); __syncwarp(); }",
     "active mask": "__global__ void k(int v) { __shfl_sync(__activemask(), v, 0); }",
