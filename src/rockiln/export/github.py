@@ -72,7 +72,7 @@ def _make_jobs(request: ExportRequest, host: str) -> dict[str, Any]:
     jobs["promote"] = {
         "needs": [*jobs],
         "if": NO_TRIAL,
-        "runs-on": [*(request.build_labels or HOSTED)],
+        **_choose_machine(request),
         "env": {"TARGETS": " ".join(planned.id for planned in request.targets)},
         "steps": [*_fetch_digests(), *_make_steps(list_promote_steps(request), request, host), CLEANING],
     }
@@ -84,7 +84,7 @@ def _make_build(request: ExportRequest, host: str) -> dict[str, Any]:
         {"shard": str(number), "targets": " ".join(shard)} for number, shard in enumerate(request.shards, start=1)
     ]
     steps: list[dict[str, Any]] = [{"uses": CHECKOUT}]
-    if not request.build_labels:
+    if not request.build_labels and not request.job_image:
         steps.append({"name": "Allow user namespaces", "run": UNRESTRICT})
     steps += _make_steps(list_build_steps(request), request, host)
     tried = TOOLS + 'for target in $TARGETS; do\n  "$tools/bin/rockiln" smoke "$target" --tier cpu\ndone\n'
@@ -94,11 +94,19 @@ def _make_build(request: ExportRequest, host: str) -> dict[str, Any]:
     steps.append(CLEANING)
     return {
         "name": "build shard ${{ matrix.shard }}",
-        "runs-on": [*(request.build_labels or HOSTED)],
+        **_choose_machine(request),
         "strategy": {"fail-fast": False, "matrix": {"include": rows}},
         "env": {"TARGETS": "${{ matrix.targets }}"},
         "steps": steps,
     }
+
+
+def _choose_machine(request: ExportRequest) -> dict[str, Any]:
+    """In a container a build needs what --privileged gives: namespaces, and mounts in them."""
+    machine: dict[str, Any] = {"runs-on": [*(request.build_labels or HOSTED)]}
+    if request.job_image:
+        machine["container"] = {"image": request.job_image, "options": "--privileged"}
+    return machine
 
 
 def _fetch_digests() -> Iterable[dict[str, Any]]:

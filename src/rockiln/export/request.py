@@ -53,7 +53,7 @@ class ExportRequest:
     install: str = "rockiln"
     """Words after `pip install`."""
     packages: tuple[str, ...] = ()
-    """Debian packages that a build needs on its machine."""
+    """Debian packages that jobs need on their machines."""
     build_args: tuple[str, ...] = ()
     build_labels: tuple[str, ...] = ()
     runners: tuple[Runner, ...] = ()

@@ -49,7 +49,7 @@ def list_smoke_steps(request: ExportRequest) -> tuple[Step, ...]:
     """Smoke one pushed target on a machine with a GPU."""
     smoke = _each(_name_reference(), _smoke(request, "$TIER"))
     return (
-        *_install(request, with_packages=False),
+        *_install(request),
         Step(name="Log in", script=_log_in(request), publishes=True),
         Step(name="Smoke", script=LOGGED_IN + smoke, publishes=True),
     )
@@ -61,16 +61,16 @@ def list_promote_steps(request: ExportRequest) -> tuple[Step, ...]:
     words.append('--key "$tools/cosign.key"' if request.is_signed else "--allow-unsigned")
     words += ["--allow-untested"] if request.allow_untested else []
     return (
-        *_install(request, with_packages=False),
+        *_install(request),
         Step(name="Log in", script=_log_in(request), publishes=True),
         Step(name="Promote", script=LOGGED_IN + _each(_name_reference(), " ".join(words)), publishes=True),
     )
 
 
-def _install(request: ExportRequest, *, with_packages: bool = True) -> tuple[Step, ...]:
+def _install(request: ExportRequest) -> tuple[Step, ...]:
     install = f'python3 -m venv "$tools"\n"$tools/bin/pip" install --quiet {request.install}\n'
     steps = [Step(name="Install rockiln", script=TOOLS + install)]
-    if request.packages and with_packages:
+    if request.packages:
         names = " ".join(map(shlex.quote, request.packages))
         script = (
             'as_root=""\n[ "$(id -u)" = 0 ] || as_root=sudo\n$as_root apt-get update -qq\n'

@@ -46,10 +46,10 @@ def _add_ci_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--build-runner", default="", metavar="LABEL,...", help="labels of machines that build")
     group.add_argument("--install", default="rockiln", metavar="WORDS", help="what pip installs (default: rockiln)")
     group.add_argument("--package", action="append", default=[], metavar="NAME",
-                       help="Debian package that a build needs on its machine; may be repeated")  # fmt: skip
+                       help="Debian package that jobs need; may be repeated")  # fmt: skip
     group.add_argument("--build-args", default="", metavar="WORDS", help="further options of rockiln build")
     group.add_argument("--branch", default="main", help="what is published from (default: main)")
-    group.add_argument("--job-image", default="", metavar="IMAGE", help="gitlab: the image that jobs run in")
+    group.add_argument("--job-image", default="", metavar="IMAGE", help="the container image that jobs run in")
     group.add_argument("--unsigned", action="store_true", help="sign nothing; without it, CI needs a key")
     group.add_argument("--allow-untested", action="store_true", help="publish rows for whose GPUs there is no runner")
 
