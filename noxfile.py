@@ -88,6 +88,8 @@ def nightly(session: nox.Session) -> None:
     session.run("python", "tests/fuzz/fuzz_slim.py", *NIGHTLY_FUZZING)
     session.notify("compat_fuzz")
     session.notify("kernels_nightly")
+    for version in TORCH_VERSIONS:
+        session.notify(f"torch_nightly({version})")
     session.run("pytest", *(session.posargs or ("tests/integration",)), env={"ROCKILN_NIGHTLY": "1"})
 
 
@@ -176,29 +178,49 @@ def kernels_nightly(session: nox.Session) -> None:
     session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
 
 
-@nox.session
-@nox.parametrize("version", TORCH_VERSIONS, ids=TORCH_VERSIONS)
-def torch(session: nox.Session, version: str) -> None:
-    """rockiln-torch: all tests on the newest torch, which makes a fake GPU's packs; opcheck and launches on others."""
-    packs = ROOT / "build" / "torch-packs"
-    if version == TORCH_VERSIONS[0]:
-        install_kernels(session)
-        session.install("--quiet", f"torch=={version}", "-e", f"{TORCH}[test]", "-e", str(ROOT / "compat"))
-        paths = os.pathsep.join((str(TORCH / "tests"), str(KERNELS / "tests")))
-        session.run("python", "-m", "fake_gpu.make_packs", str(packs), env={"PYTHONPATH": paths})
-        session.chdir(TORCH)
-        session.run("mypy")
-        session.run("pytest", *session.posargs, env={"ROCKILN_TEST_PACKS": str(packs)})
-        return
+def test_newest_torch(session: nox.Session, version: str, environ: dict[str, str]) -> None:
+    """Types, the packs of a fake GPU, and all tests."""
+    packs = str(ROOT / "build" / "torch-packs")
+    install_kernels(session)
+    session.install("--quiet", f"torch=={version}", "-e", f"{TORCH}[test]", "-e", str(ROOT / "compat"))
+    paths = os.pathsep.join((str(TORCH / "tests"), str(KERNELS / "tests")))
+    session.run("python", "-m", "fake_gpu.make_packs", packs, env={**environ, "PYTHONPATH": paths})
+    session.chdir(TORCH)
+    session.run("mypy")
+    arguments = session.posargs or ("-n", "2", "--dist", "worksteal")
+    session.run("pytest", *arguments, env={**environ, "ROCKILN_TEST_PACKS": packs})
+
+
+def test_older_torch(session: nox.Session, version: str, environ: dict[str, str]) -> None:
+    """Opcheck, imports and launches, in an environment that is made once and kept in the cache."""
     cache = Path(os.environ.get("ROCKILN_CACHE", "~/.cache/rockiln")).expanduser()
-    folder = cache / "torch-venvs" / version
+    folder, packs = cache / "torch-venvs" / version, ROOT / "build" / "torch-packs"
     session.chdir(TORCH)
     session.run("python", "tests/torch_versions/make_environment.py", version, str(folder))
     python, own = str(folder / "bin" / "python"), (KERNELS, TORCH, ROOT / "compat", ROOT / "tests" / "gfxemu")
     editable = [word for path in own for word in ("-e", str(path))]
     session.run(python, "-m", "pip", "install", "--quiet", "--no-deps", *editable, external=True)
-    environ = {"ROCKILN_TEST_PACKS": str(packs)} if packs.exists() else {}
-    session.run(python, "-m", "pytest", *(session.posargs or OLDER_TORCH_TESTS), external=True, env=environ)
+    known = {**environ, "ROCKILN_TEST_PACKS": str(packs)} if packs.exists() else environ
+    session.run(python, "-m", "pytest", *(session.posargs or OLDER_TORCH_TESTS), external=True, env=known)
+
+
+def test_torch(session: nox.Session, version: str, environ: dict[str, str]) -> None:
+    """One torch's tests."""
+    (test_newest_torch if version == TORCH_VERSIONS[0] else test_older_torch)(session, version, environ)
+
+
+@nox.session
+@nox.parametrize("version", TORCH_VERSIONS, ids=TORCH_VERSIONS)
+def torch(session: nox.Session, version: str) -> None:
+    """rockiln-torch: all tests on the newest torch, which makes a fake GPU's packs; opcheck and launches on others."""
+    test_torch(session, version, {})
+
+
+@nox.session
+@nox.parametrize("version", TORCH_VERSIONS, ids=TORCH_VERSIONS)
+def torch_nightly(session: nox.Session, version: str) -> None:
+    """The same with nothing left to the commit's rotation: every cell, more kernels and random calls."""
+    test_torch(session, version, {"ROCKILN_NIGHTLY": "1"})
 
 
 @nox.session(name="jax")

@@ -28,19 +28,28 @@ from rockiln_kernels.table import make_family_variants, read_families, read_tabl
 from rockiln_kernels.variant import Variant
 
 FOUR = ("gfx942", "gfx950", "gfx1100", "gfx1201")
-ALWAYS = ("rms_norm/bf16/", "rms_norm_backward/bf16/", "silu_and_mul/bf16/", "silu_and_mul_backward/bf16/")
-"""Variants in every pack: the tests of gradients, streams and speed use them."""
+OFTEN_USED = "gfx942"
+ALWAYS = tuple(
+    f"{op}{direction}/bf16/{form}"
+    for op, forms in (("rms_norm", ("row1024",)), ("silu_and_mul", ("block256-halves", "block1024-halves")))
+    for direction in ("", "_backward")
+    for form in forms
+)
+"""Variants in the pack of OFTEN_USED: the tests of gradients, streams and speed use them."""
 MAGIC = "made.json"
 
 
 def pick_variants(arch: Arch) -> tuple[Variant, ...]:
-    """One variant a family, by the commit's rotation; by night three; and those that other tests use."""
+    """By day a variant of every third family, by the commit's rotation; by night three of each; and ALWAYS."""
+    rotation, families = read_rotation(), read_families()
+    first = (rotation + FOUR.index(arch.name)) % 3
     chosen: list[Variant] = []
-    for family in read_families():
+    for index, family in enumerate(families):
         variants = make_family_variants(family, arch)
-        count = min(len(variants), 3 if NIGHTLY else 1)
-        chosen += [variants[(read_rotation() + index * 7) % len(variants)] for index in range(count)]
-        chosen += [item for item in variants if item.key.startswith(ALWAYS)]
+        count = min(len(variants), 3) if NIGHTLY else int(index % 3 == first)
+        chosen += [variants[(rotation // 3 + place * 7) % len(variants)] for place in range(count)]
+        if arch.name == OFTEN_USED:
+            chosen += [item for item in variants if item.key in ALWAYS]
     return tuple({item.key: item for item in chosen}.values())
 
 

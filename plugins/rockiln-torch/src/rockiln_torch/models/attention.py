@@ -32,15 +32,13 @@ def make_mask(*, allow_is_causal_skip: bool = True, **words: Any) -> Tensor | No
     from transformers.masking_utils import sdpa_mask
 
     padding = words.get("attention_mask")
-    if not allow_is_causal_skip or (padding is not None and torch.compiler.is_compiling()):
-        mask: Tensor | None = sdpa_mask(**words, allow_is_causal_skip=False)
-        return mask
-    if padding is None:
-        return None
-    own: Tensor = padding[:, -words["kv_length"] :].bool()
-    if own.shape[1] != words["kv_length"]:
-        return sdpa_mask(**words, allow_is_causal_skip=False)
-    return None if bool(own.all()) else own
+    own: Tensor | None = None if padding is None else padding[:, -words["kv_length"] :].bool()
+    is_traced = own is not None and torch.compiler.is_compiling()
+    if not allow_is_causal_skip or is_traced or (own is not None and own.shape[1] != words["kv_length"]):
+        own = sdpa_mask(**words, allow_is_causal_skip=False)
+    elif own is not None and bool(own.all()):
+        own = None
+    return own
 
 
 def attend_model(  # noqa: PLR0913, PLR0917  # Transformers' own arguments
