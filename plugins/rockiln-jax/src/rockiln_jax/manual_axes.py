@@ -21,6 +21,11 @@ def match_varying(arrays: Sequence[Any]) -> list[Any]:
     return [jax.lax.pvary(array, own) if own else array for array, own in zip(arrays, missing, strict=True)]
 
 
+def drop_axes(value: Any) -> Any:
+    """An abstract value without the axes along which it varies."""
+    return value.update(vma=frozenset()) if getattr(value, "vma", None) else value
+
+
 def sum_slope(slope: Any, array: Any) -> Any:
     """The slope of an array that varies along fewer axes than it: what match_varying did is undone by a sum."""
     axes = tuple(sorted(_read_axes(slope) - _read_axes(array), key=str))

@@ -18,7 +18,7 @@ from rockiln_jax.composed import compose
 from rockiln_jax.dtypes import JAX_DTYPES
 from rockiln_jax.forms import OpForm, make_form
 from rockiln_jax.lowering import list_platforms, lower_call
-from rockiln_jax.manual_axes import allow_replication_check, find_varying, match_varying
+from rockiln_jax.manual_axes import allow_replication_check, drop_axes, find_varying, match_varying
 
 
 @lru_cache(maxsize=256)
@@ -26,7 +26,7 @@ def make_primitive(op: str) -> Primitive:
     """The primitive of an op, with all its rules; it takes the arrays that are there, and `call`, an OpParams."""
     form, primitive = make_form(op), Primitive(f"rockiln_{op}")
     primitive.multiple_results = True
-    composition = mlir.lower_fun(partial(run_composition, form), multiple_results=True)
+    composition = _forget_axes(mlir.lower_fun(partial(run_composition, form), multiple_results=True))
     primitive.def_impl(partial(_apply, op))
     primitive.def_abstract_eval(partial(_infer, form))
     mlir.register_lowering(primitive, composition)
@@ -48,6 +48,16 @@ def run_composition(form: OpForm, *arrays: Array, call: OpParams) -> tuple[Array
     scalars = dict(zip((item.name for item in form.spec.scalars), call.scalars, strict=True))
     dtypes = dict(zip(form.open_axes, call.dtypes, strict=True))
     return compose(form.spec.name)(*call.spread(arrays), **scalars, **dtypes)
+
+
+def _forget_axes(rule: Any) -> Any:
+    """The lowering rule, of arrays that no longer say along which mesh axes they vary: XLA has no use for it."""
+
+    def lower(ctx: Any, *operands: Any, **words: Any) -> Any:
+        plain = {name: [drop_axes(aval) for aval in getattr(ctx, name)] for name in ("avals_in", "avals_out")}
+        return rule(ctx.replace(**plain), *operands, **words)
+
+    return lower
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -23,13 +23,18 @@ def weigh_keys(scores: Array, seen: Array, sinks: Array | None) -> tuple[Array, 
     return weights, jnp.where(is_blind, -jnp.inf, shift + jnp.log(jnp.where(is_blind, 1.0, total)))
 
 
+def count_starts(starts: Array, places: Array) -> Array:
+    """How many of the rising starts are at or before each place; jnp.searchsorted has no slopes within shard_map."""
+    return jnp.sum(starts[None, :] <= places[:, None], axis=-1, dtype=jnp.int32)
+
+
 def see_packed(
     starts_q: Array, starts_k: Array, queries: int, keys: int, *, causal: bool, window_left: int
 ) -> Array:
     """bool [queries, keys]: of the same sequence, not later than the query, and within the window."""
     rows, columns = jnp.arange(queries), jnp.arange(keys)
-    own_q = jnp.searchsorted(starts_q, rows, side="right") - 1
-    own_k = jnp.searchsorted(starts_k, columns, side="right") - 1
+    own_q = count_starts(starts_q, rows) - 1
+    own_k = count_starts(starts_k, columns) - 1
     last = starts_q.shape[0] - 2
     place = jnp.clip(own_q, 0, last)
     at = rows - starts_q[place + 1] + starts_k[place + 1]  # the last query stands at the last key

@@ -17,6 +17,7 @@ from jax import Array
 from rockiln_jax.composed.gates import apply_gate, gate_silu
 from rockiln_jax.composed.gemms import finish, multiply, widen_blocks
 from rockiln_jax.composed.narrow import dequantise_mx, widen
+from rockiln_jax.manual_axes import match_varying
 
 Widen = Callable[..., Array]
 
@@ -39,7 +40,9 @@ def mix_experts(
         return total + jnp.where(jnp.any(is_own, axis=-1, keepdims=True), widen(part) * weight, 0.0), None
 
     experts = jnp.arange(matrices[0][0].shape[0])
-    total, _ = jax.lax.scan(add_expert, jnp.zeros(rows.shape, widen(rows).dtype), (experts, matrices, biases))
+    zeros = jnp.zeros(rows.shape, widen(rows).dtype)
+    start, *_ = match_varying([zeros, *jax.tree.leaves((rows, matrices, flat, share, biases))])
+    total, _ = jax.lax.scan(add_expert, start, (experts, matrices, biases))
     return (total.astype(x.dtype).reshape(x.shape),)
 
 
