@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import sys
 import time
 from collections import Counter
@@ -68,6 +69,12 @@ def classify(outcome: Outcome) -> str:
     return next((name for name, pattern in CLASSES if re.search(pattern, text)), "other")
 
 
+def _count_cpu_s() -> float:
+    """Of all compilers so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> None:
     """Compile all, print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -94,7 +101,7 @@ def main() -> None:
     summary = {
         "corpus sha256": hashlib.sha256(listed.encode()).hexdigest(), "arch": args.arch, "files": len(files),
         "compile and assemble": sum(item.is_ok for item in found.values()), "HIP": toolchain.hip_version,
-        "seconds": round(time.monotonic() - started_s),
+        "seconds": round(time.monotonic() - started_s), "CPU seconds": round(_count_cpu_s(), 1),
         "first errors": dict(Counter(classify(item) for item in found.values() if not item.is_ok).most_common()),
     }  # fmt: skip
     sys.stderr.write(f"{time.monotonic() - started_s:.0f} s\n")
