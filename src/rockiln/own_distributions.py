@@ -57,7 +57,7 @@ class OwnDistribution:
     beside: tuple[str, ...] = ()
     """Folders elsewhere in the project that it is made of too, such as another plugin's headers."""
     requires: tuple[str, ...] = ()
-    """Names of what it depends on."""
+    """Names of what it depends on; a made one depends on its maker alone."""
     making: Making | None = None
 
     def list_sources(self) -> Iterator[tuple[str, Path]]:

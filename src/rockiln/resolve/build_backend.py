@@ -47,7 +47,7 @@ class BuildTools:
         return made[0]
 
     def make_sources(self, maker: Path, making: Making, scratch: Path) -> Path:
-        """Install the maker with its extra, and have it write another distribution's sources; their folder."""
+        """Install the maker's wheel with its extra; it writes another distribution's sources. Their folder."""
         venv, made = scratch / "venv", scratch / "made"
         self._run_uv("venv", "--no-config", "--no-python-downloads", "--python", sys.executable, str(venv))
         asked = f"{maker}[{making.extra}]" if making.extra else str(maker)

@@ -59,13 +59,11 @@ class OwnBuilder:
 
     def make_artifact(self, own: OwnDistribution) -> Artifact:
         """Build the wheel, unless these very sources were built before, and put it into the store."""
-        tree = own.hash_sources()
-        kept_path = self.cache_path / FOLDER / tree
-        path = next(iter(sorted(kept_path.glob("*.whl"))), None) or self._build(own, kept_path)
+        path = self._keep_wheel(own)
         wheel = parse_wheel_name(path.name)
         if wheel is None:
             raise ResolveError(f"{own.name}: its build backend made {path.name}, which is no wheel's name")
-        artifact = replace(make_wheel_artifact(OWN, wheel, *hash_file(path)), source_tree=tree)
+        artifact = replace(make_wheel_artifact(OWN, wheel, *hash_file(path)), source_tree=own.hash_sources())
         if not self.store.holds(artifact):
             self.store.adopt(artifact, path)
         return artifact
@@ -80,6 +78,10 @@ class OwnBuilder:
             hint = COMPILER_HINT if is_same_tree else "run: rockiln lock; or check out the sources that were locked"
             raise IntegrityError(message, hint=hint)
 
+    def _keep_wheel(self, own: OwnDistribution) -> Path:
+        kept_path = self.cache_path / FOLDER / own.hash_sources()
+        return next(iter(sorted(kept_path.glob("*.whl"))), None) or self._build(own, kept_path)
+
     def _build(self, own: OwnDistribution, kept_path: Path) -> Path:
         self.console.say(f"building the wheel of {own.name}")
         tools = BuildTools(index_url=self.index_url, environ=self.environ, name=own.name)
@@ -87,10 +89,12 @@ class OwnBuilder:
             kept_path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix="build-", dir=kept_path.parent) as name:
                 scratch = Path(name)
-                folder = own.copy_sources(scratch / "sources")
                 if own.making:
+                    maker_path = self._keep_wheel(find_distributions(self.project_path)[own.requires[0]])
                     self.console.say(f"compiling {own.name}: minutes, where nothing of it is kept from before")
-                    folder = tools.make_sources(folder, own.making, scratch)
+                    folder = tools.make_sources(maker_path, own.making, scratch)
+                else:
+                    folder = own.copy_sources(scratch / "sources")
                 raw_path = tools.build_wheel(folder, scratch)
                 made_path = scratch / raw_path.name
                 repack(raw_path, made_path)
