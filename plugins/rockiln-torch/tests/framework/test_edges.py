@@ -82,6 +82,15 @@ def test_attention_that_sees_nothing_is_zero() -> None:
     assert out[2].any()
 
 
+@pytest.mark.parametrize("heads", [0, 2])
+def test_attention_of_no_heads_is_empty(heads: int) -> None:
+    """torch's own flash attention ends the process there: a division by zero."""
+    q, k = torch.ones(5, 0, 16), torch.ones(5, heads, 16)
+    starts = torch.tensor([0, 5], dtype=torch.int32)
+    out, lse = compose("attention_prefill")(q, k, k, starts, starts, scale=1.0, max_seqlen_q=5)
+    assert (out.shape, lse.shape) == ((5, 0, 16), (0, 5))
+
+
 def test_cache_pages_of_nobody_are_never_read() -> None:
     cache = torch.full((4, 2, 1, 8), torch.nan, dtype=torch.bfloat16)
     cache[2] = 1.0

@@ -42,8 +42,8 @@ def attend(
     q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None, *, causal: bool, window_left: int = -1
 ) -> tuple[Tensor, Tensor]:
     """out [H, L, DV], in the dtype of q or wider, and lse [H, L]; q [H, L, D], k [HK, S, D], v [HK, S, DV]."""
-    queries, keys = q.shape[1], k.shape[1]
-    if not queries or not keys:
+    heads, queries, keys = q.shape[0], q.shape[1], k.shape[1]
+    if not heads or not queries or not keys:  # torch's flash attention divides by the number of heads
         return _see_nothing(q, v, sinks)
     if queries == 1 and 0 <= window_left < keys - 1:
         k, v, window_left = k[:, keys - 1 - window_left :], v[:, keys - 1 - window_left :], -1
