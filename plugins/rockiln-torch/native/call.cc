@@ -126,6 +126,17 @@ struct Extent {
   bool meets(const Extent& other) const { return first < other.last && other.first < last; }
 };
 
+size_t count_bytes(uint32_t dtype) {
+  switch (dtype) {
+    case ROCKILN_DTYPE_I64: return 8;
+    case ROCKILN_DTYPE_F32:
+    case ROCKILN_DTYPE_I32: return 4;
+    case ROCKILN_DTYPE_F16:
+    case ROCKILN_DTYPE_BF16: return 2;
+    default: return 1;
+  }
+}
+
 Extent measure(Handle tensor, size_t size_bytes) {
   void* data = nullptr;
   int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
@@ -146,7 +157,7 @@ Extent measure(const rockiln_array& array) {
     elements += (array.shape[dim] - 1) * array.strides[dim];
   }
   const auto first = reinterpret_cast<uintptr_t>(array.data);
-  return {first, first + static_cast<uintptr_t>(elements) * 8};  // no element is larger: a bound will do
+  return {first, first + static_cast<uintptr_t>(elements) * count_bytes(array.dtype)};
 }
 
 // An out-variant's outputs: of the planned layout, aligned, apart from the inputs and from each other.
@@ -156,7 +167,7 @@ bool take_outputs(const Arguments& arguments, const rockiln_plan_facts& facts, v
     const Handle tensor = arguments.output(place);
     if (!has_layout(tensor, facts.outputs[place], arguments) || torch.read_data(tensor, &addresses[place])) return false;
     if (reinterpret_cast<uintptr_t>(addresses[place]) % 256) return false;
-    taken[place] = measure(tensor, facts.outputs[place].dtype <= ROCKILN_DTYPE_F32 ? 4 : 8);
+    taken[place] = measure(tensor, count_bytes(facts.outputs[place].dtype));
     for (uint32_t other = 0; other < place; ++other)
       if (taken[place].meets(taken[other])) return false;
     for (uint32_t input = 0; input < arguments.call().input_count; ++input)

@@ -62,6 +62,14 @@ def test_out_variant_launches_into_the_given_tensor(card: HostCard) -> None:
     torch.testing.assert_close(y, torch.nn.functional.rms_norm(x, (1024,), weight, 1e-6))
 
 
+@pytest.mark.parametrize("is_after", [True, False])
+def test_output_right_beside_an_input_is_written_by_the_kernel(quiet: HostCard, *, is_after: bool) -> None:
+    """As a caching allocator hands memory out; apart is apart, to the byte."""
+    both, weight = aligned(2, 4, 1024), aligned(1024)
+    ops.rms_norm(both[int(not is_after)], weight, out=both[int(is_after)])
+    assert quiet.count("launches") == 1
+
+
 @pytest.mark.parametrize("how", ["strided", "misaligned", "input"])
 def test_outputs_that_a_kernel_cannot_write_are_composed(card: HostCard, how: str) -> None:
     x, weight, wide = aligned(4, 1024), aligned(1024), aligned(4, 2048)
