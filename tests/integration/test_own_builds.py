@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -21,11 +22,11 @@ NAMES = [name for name, own in find_distributions(Path(__file__).parents[2]).ite
 """Packs are compared kernel by kernel in plugins/rockiln-kernels."""
 
 
-def build_in(folder: Path, name: str) -> tuple[Artifact, Path]:
-    project_path = copy_project(folder / "project")
-    store = Store(folder / "cache" / "store")
+def build_in(project_path: Path, name: str) -> tuple[Artifact, Path]:
+    cache_path = project_path.with_name("cache")
+    store = Store(cache_path / "store")
     builder = OwnBuilder(
-        project_path=project_path, cache_path=folder / "cache", index_url=find_index(os.environ), store=store,
+        project_path=project_path, cache_path=cache_path, index_url=find_index(os.environ), store=store,
         environ=os.environ, console=Console(None),
     )  # fmt: skip
     artifact = builder.make_artifact(find_distributions(project_path)[name])
@@ -34,8 +35,11 @@ def build_in(folder: Path, name: str) -> tuple[Artifact, Path]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_folders_give_one_wheel(name: str, tmp_path: Path) -> None:
-    first, path = build_in(tmp_path / "one", name)
-    second, _ = build_in(tmp_path / "another folder", name)
+    project_path = copy_project(tmp_path / "one" / "project")
+    other_path = tmp_path / "another folder" / "project"
+    shutil.copytree(project_path, other_path)  # not of the checkout, in which somebody may be at work
+    first, path = build_in(project_path, name)
+    second, _ = build_in(other_path, name)
     assert first == second
     with zipfile.ZipFile(path) as wheel:
         for member in wheel.namelist():
