@@ -67,3 +67,14 @@ def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
 
 def test_help_can_be_printed_in_any_locale() -> None:
     assert all(parser.format_help().isascii() for parser in _parsers(make_parser()))
+
+
+@pytest.mark.parametrize("verb", ["build", "diff", "licences", "promote", "publish", "pull", "push", "smoke", "verify"])
+def test_verbs_that_talk_to_a_registry_take_what_its_errors_advise(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    said = capsys.readouterr().out
+    assert "--plain-http" in said
+    assert "--ca FILE" in said

@@ -9,16 +9,17 @@ from rockiln.errors import RegistryError, UsageError
 from rockiln.registry.client import open_repository
 from rockiln.registry.protocol import Repository
 from rockiln.registry.reference import parse_reference
+from rockiln.registry.session import Access
 from rockiln.sizes.annotation import read_manifest
 from rockiln.sizes.inventory import Sizes
 
 _HINT = "is the name right, and were you let in (docker login)?"
 
 
-def measure_published(name: str, environ: Mapping[str, str]) -> Sizes:
+def measure_published(name: str, environ: Mapping[str, str], access: Access | None = None) -> Sizes:
     """What the published image says of itself. Raises RegistryError where it cannot be read."""
     reference = parse_reference(name)
-    with open_repository(reference, environ) as repository:
+    with open_repository(reference, environ, access=access) as repository:
         manifest, digest = _read(repository, reference.version, name)
         if "manifests" in manifest:
             manifest, digest = _read(repository, choose_platform(manifest, name), name)

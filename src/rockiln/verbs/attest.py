@@ -16,7 +16,7 @@ from rockiln.jsonable import write_value
 from rockiln.plan import PlannedTarget
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets
-from rockiln.verbs.image_words import ATTACHED
+from rockiln.verbs.image_words import ATTACHED, ask_row
 
 if TYPE_CHECKING:
     from rockiln.attest.provenance import Circumstances
@@ -113,7 +113,7 @@ def attest_unless_done(planned: PlannedTarget, invocation: Invocation, key: Priv
         invocation.console.warn(f"{planned.id}: no build left a lock.json here, so no provenance goes along")
         return
     layout_path = read_built_image(planned, invocation).layout_path
-    source = LayoutSource(layout_path, layout_path.parent / ATTACHED)
+    source = LayoutSource(layout_path, layout_path.parent / ATTACHED, ask_row(planned))
     try:
         verify_image(source, key.public, invocation.console, with_layers=False)
     except VerificationError:

@@ -15,6 +15,7 @@ from rockiln.scratch import remove_abandoned
 from rockiln.verbs.answer import Answer, format_bytes
 from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add_json, add_targets
 from rockiln.verbs.diff import measure_image
+from rockiln.verbs.registry_options import add_registry_options, read_access
 
 if TYPE_CHECKING:
     from rockiln.sizes.inventory import Sizes
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the image's own programs run: chroot is for root in a container that forbids namespaces",
     )  # fmt: skip
     add_engine(parser)
+    add_registry_options(parser)
     add_jobs(parser)
     add_json(parser)
 
@@ -109,7 +111,7 @@ def find_earlier(planned: PlannedTarget, args: argparse.Namespace, invocation: I
     from rockiln.sizes.stored import read_record, read_sizes
 
     if args.since:
-        return measure_image(args.since, invocation).sizes
+        return measure_image(args.since, invocation, read_access(args)).sizes
     if record := read_record(record_path(planned)):
         return record
     last = read_sizes(invocation.folders.target_path(planned.id) / "sizes.json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rockiln.console import printable
 from rockiln.errors import UnavailableError, UsageError
@@ -12,19 +13,24 @@ from rockiln.invocation import Invocation
 from rockiln.sizes.difference import Measured
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json
+from rockiln.verbs.registry_options import add_registry_options, read_access
 from rockiln.verbs.show import select_one
+
+if TYPE_CHECKING:
+    from rockiln.registry.session import Access
 
 DOCKER, REGISTRY = "docker:", "registry:"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """OLD, NEW, --format, --json."""
+    """OLD, NEW, --format, --plain-http, --ca, --json."""
     what = "a built target, a path (OCI layout, or an archive of an image), docker:IMAGE or registry:HOST/NAME:TAG"
     parser.add_argument("old", metavar="OLD", help=what)
     parser.add_argument("new", metavar="NEW", help="the same")
     parser.add_argument(
         "--format", choices=("text", "markdown"), default="text", help="markdown: for the notes of a release"
     )
+    add_registry_options(parser)
     add_json(parser)
 
 
@@ -33,7 +39,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.sizes.describe_difference import describe_difference
     from rockiln.sizes.difference import compare
 
-    difference = compare(measure_image(args.old, invocation), measure_image(args.new, invocation))
+    access = read_access(args)
+    difference = compare(*(measure_image(word, invocation, access) for word in (args.old, args.new)))
     if args.format == "markdown":
         from rockiln.sizes.release_notes import describe_release
 
@@ -41,7 +48,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     return Answer(text=describe_difference(difference), value=difference)
 
 
-def measure_image(word: str, invocation: Invocation) -> Measured:
+def measure_image(word: str, invocation: Invocation, access: Access) -> Measured:
     """What the image weighs that `word` names. A path holds a slash, or is the name of something that is here."""
     if word.startswith(DOCKER):
         return _measure_docker(word, invocation)
@@ -49,8 +56,8 @@ def measure_image(word: str, invocation: Invocation) -> Measured:
         from rockiln.sizes.of_registry import measure_published
 
         name = word.removeprefix(REGISTRY)
-        sizes = measure_published(name, invocation.environ)
-        return Measured(sizes=sizes, smoke=_read_attested(name, sizes.digest, invocation))
+        sizes = measure_published(name, invocation.environ, access)
+        return Measured(sizes=sizes, smoke=_read_attested(name, sizes.digest, invocation, access))
     path = Path(word)
     if "/" in word or path.exists():
         from rockiln.sizes.of_image import measure_archive, measure_layout
@@ -104,11 +111,13 @@ def _read_smoked(target_id: str, digest: str, invocation: Invocation) -> dict[st
     return tiers
 
 
-def _read_attested(name: str, digest: str, invocation: Invocation) -> dict[str, float] | None:
+def _read_attested(
+    name: str, digest: str, invocation: Invocation, access: Access
+) -> dict[str, float] | None:  # fmt: skip
     """The same of what was attested of a published image, the last of each tier; signatures are not looked at."""
     from rockiln.publish.attested import read_seconds
     from rockiln.registry.client import open_repository
     from rockiln.registry.reference import parse_reference
 
-    with open_repository(parse_reference(name), invocation.environ) as repository:
+    with open_repository(parse_reference(name), invocation.environ, access=access) as repository:
         return read_seconds(repository, digest) or None

@@ -11,8 +11,10 @@ from rockiln.errors import RegistryError, UsageError
 from rockiln.invocation import Invocation
 
 if TYPE_CHECKING:
+    from rockiln.plan import PlannedTarget
+    from rockiln.registry.session import Access
     from rockiln.sbom.installed import Installed
-    from rockiln.verification.sources import ImageSource
+    from rockiln.verification.sources import AskedRow, ImageSource
 
 REGISTRY = "registry:"
 ATTACHED = "attached"
@@ -20,13 +22,16 @@ ATTACHED = "attached"
 
 
 @contextmanager
-def open_images(word: str, attached: Path | None, invocation: Invocation) -> Iterator[tuple[ImageSource, ...]]:
-    """What `word` names. `attached` is the layout of what is attached; default: `attached` beside the image."""
+def open_images(
+    word: str, attached: Path | None, invocation: Invocation, access: Access, row: AskedRow | None = None
+) -> Iterator[tuple[ImageSource, ...]]:
+    """What `word` names. `attached` is the layout of what is attached; default: `attached` beside the image. `row` is
+    what a name in a registry was made of; a target's own id is its row."""
     from rockiln.verification.sources import ArchiveSource, LayoutSource
 
     path = Path(word)
     if word.startswith(REGISTRY) or ("/" in word and not path.exists() and _has_host(word)):
-        with _open_registry(word.removeprefix(REGISTRY), invocation) as source:
+        with _open_registry(word.removeprefix(REGISTRY), invocation, access, row) as source:
             yield (source,)
     elif "/" in word or path.exists():
         if not path.exists():
@@ -36,8 +41,17 @@ def open_images(word: str, attached: Path | None, invocation: Invocation) -> Ite
     else:
         from rockiln.verbs.smoke import read_built_image
 
-        layouts = [read_built_image(planned, invocation).layout_path for planned in invocation.select((word,))]
-        yield tuple(LayoutSource(layout, attached or layout.parent / ATTACHED) for layout in layouts)
+        chosen = invocation.select((word,))
+        layouts = [(read_built_image(planned, invocation).layout_path, ask_row(planned)) for planned in chosen]
+        yield tuple(LayoutSource(layout, attached or layout.parent / ATTACHED, its) for layout, its in layouts)
+
+
+def ask_row(planned: PlannedTarget) -> AskedRow:
+    """What the image of a row is held against."""
+    from rockiln.names import image_reference
+    from rockiln.verification.sources import AskedRow
+
+    return AskedRow(id=planned.id, reference=image_reference(planned))
 
 
 def read_installed(source: ImageSource, invocation: Invocation) -> Installed:
@@ -56,16 +70,18 @@ def _has_host(word: str) -> bool:
 
 
 @contextmanager
-def _open_registry(name: str, invocation: Invocation) -> Iterator[ImageSource]:
+def _open_registry(
+    name: str, invocation: Invocation, access: Access, row: AskedRow | None
+) -> Iterator[ImageSource]:  # fmt: skip
     from rockiln.publish.pulled import read_platform_manifest
     from rockiln.registry.client import open_repository
     from rockiln.registry.reference import parse_reference
     from rockiln.verification.sources import RegistrySource
 
     reference = parse_reference(name)
-    with open_repository(reference, invocation.environ) as repository:
+    with open_repository(reference, invocation.environ, access=access) as repository:
         digest = reference.digest or repository.find_digest(reference.version)
         if not digest:
             raise RegistryError(f"{reference}: not there", hint="is the name right, and may you read it?")
         image = read_platform_manifest(repository, digest).digest
-        yield RegistrySource(repository, image, invocation.folders.cache_path / "received")
+        yield RegistrySource(repository, image, invocation.folders.cache_path / "received", row)

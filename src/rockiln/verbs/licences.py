@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer, tabulate
 from rockiln.verbs.arguments import add_json
+from rockiln.verbs.registry_options import add_registry_options, read_access
 
 if TYPE_CHECKING:
     from rockiln.licences.table import LicenceTable
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """IMAGE..., --json."""
+    """IMAGE..., --plain-http, --ca, --json."""
     parser.add_argument(
         "images", metavar="IMAGE", nargs="+",
         help="a built target or a glob over them, an OCI layout or archive (a path), or registry:HOST/NAME:TAG",
     )  # fmt: skip
+    add_registry_options(parser)
     add_json(parser)
 
 
@@ -30,7 +32,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
     tables = []
     for word in args.images:
-        with open_images(word, None, invocation) as sources:
+        with open_images(word, None, invocation, read_access(args)) as sources:
             for source in sources:
                 installed = read_installed(source, invocation)
                 tables.append(make_target_table(source.name, installed, invocation))

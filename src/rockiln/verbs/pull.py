@@ -19,13 +19,14 @@ from rockiln.errors import EngineError, UnavailableError, UnfitError, UsageError
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json
+from rockiln.verbs.registry_options import add_registry_options, read_access
 
 if TYPE_CHECKING:
     from rockiln.engines.docker import DockerEngine
     from rockiln.pull.fit import Fit
     from rockiln.pull.host import HostFacts
     from rockiln.pull.run_line import RunLine
-    from rockiln.verification.sources import ImageSource
+    from rockiln.verification.sources import AskedRow, ImageSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", type=Path, metavar="FILE", help="for another host: its `hipcompat doctor --json`")
     parser.add_argument("--shm-size", metavar="SIZE", default="8g", help="of /dev/shm in the container (default: 8g)")
     parser.add_argument("--dry-run", action="store_true", help="verify and print the line; pull nothing")
+    add_registry_options(parser)
     add_json(parser)
     parser.add_argument(
         "--run", nargs=argparse.REMAINDER, metavar="COMMAND",
@@ -90,32 +92,33 @@ def _open_image(args: argparse.Namespace, invocation: Invocation) -> Iterator[Im
     """One image. A row's id means what is published of it, or where nothing says where, what is built here."""
     from rockiln.verbs.image_words import open_images
 
-    word = args.image
+    word, row = args.image, None
     if "/" not in word and not Path(word).exists():
-        word = _find_published(word, invocation) or word
-    with open_images(word, args.attached, invocation) as sources:
+        word, row = _find_published(word, invocation) or (word, None)
+    with open_images(word, args.attached, invocation, read_access(args), row) as sources:
         if len(sources) != 1:
             raise UsageError(f"{word} names {len(sources)} images", hint="name one")
         yield sources[0]
 
 
-def _find_published(glob: str, invocation: Invocation) -> str:
-    """HOST/NAME:TAG of a row; "" where matrix.toml does not say where its images are. A stale lock is good enough: it
-    gives a plugin's version, and what is pulled is what was published."""
+def _find_published(glob: str, invocation: Invocation) -> tuple[str, AskedRow] | None:
+    """HOST/NAME:TAG of a row, and the row; None where matrix.toml does not say where its images are. A stale lock is
+    good enough: it gives a plugin's version, and what is pulled is what was published."""
     from rockiln.image_config import make_labels
     from rockiln.publish.destinations import find_destination
     from rockiln.publish.tags import make_row_tag
+    from rockiln.verbs.image_words import ask_row
 
     chosen = invocation.select((glob,))
     policy = invocation.matrix.publish
     if len(chosen) != 1 or not policy.repository:
-        return ""
+        return None
     locked = invocation.lock.targets.get(chosen[0].id)
     if locked is None:
         raise UsageError(f"matrix.lock has no {chosen[0].id}, so its tag is not known", hint="name it: HOST/NAME:TAG")
     labels = make_labels(chosen[0], locked)
     destination = find_destination(policy.repository, chosen[0].target.framework)
-    return f"registry:{destination.name}:{make_row_tag(chosen[0], policy, labels)}"
+    return f"registry:{destination.name}:{make_row_tag(chosen[0], policy, labels)}", ask_row(chosen[0])
 
 
 def _verify(

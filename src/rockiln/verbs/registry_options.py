@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rockiln.publish.attested import OpenSealed, Seal
     from rockiln.publish.promote import SignIndex
     from rockiln.registry.client import RegistryClient
+    from rockiln.registry.session import Access
 
 PASSWORD = "COSIGN_PASSWORD"  # noqa: S105  # the variable's name
 LEAST_THREADS = 4
@@ -66,18 +67,23 @@ def add_promotion(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def read_access(args: argparse.Namespace) -> Access:
+    """What --plain-http and --ca say."""
+    from rockiln.registry.session import Access
+
+    return Access(plain_http=args.plain_http, ca_path=args.ca)
+
+
 @contextmanager
 def open_registry(
     reference: Reference, args: argparse.Namespace, invocation: Invocation, *, to_push: bool
 ) -> Iterator[RegistryClient]:
     """A client for the reference's repository, logged in. Cut uploads are remembered in the cache."""
     from rockiln.registry.client import open_repository
-    from rockiln.registry.session import Access
     from rockiln.registry.upload_notes import NotesFolder
 
-    access = Access(plain_http=args.plain_http, ca_path=args.ca)
     notes = NotesFolder(path=invocation.folders.cache_path / "uploads")
-    with open_repository(reference, invocation.environ, access=access, notes=notes) as repository:
+    with open_repository(reference, invocation.environ, access=read_access(args), notes=notes) as repository:
         repository.log_in(to_push=to_push)
         yield repository
 

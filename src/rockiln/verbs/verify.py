@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer, tabulate
 from rockiln.verbs.arguments import add_json
+from rockiln.verbs.registry_options import add_registry_options, read_access
 
 if TYPE_CHECKING:
     from rockiln.verification.verify_image import Verification
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """IMAGE..., --key, --attached, --builder, --no-layers, --json."""
+    """IMAGE..., --key, --attached, --builder, --no-layers, --plain-http, --ca, --json."""
     parser.add_argument(
         "images", metavar="IMAGE", nargs="+",
         help="a built target or a glob over them, an OCI layout or archive (a path), or HOST/NAME:TAG in a registry",
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-layers", action="store_true",
         help="signature, provenance, SBOM, manifest and config only: no layer is read",
     )  # fmt: skip
+    add_registry_options(parser)
     add_json(parser)
 
 
@@ -39,7 +41,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     key = load_public_key(args.key, invocation.folders.project_path)
     verified: list[Verification] = []
     for word in args.images:
-        with open_images(word, args.attached, invocation) as sources:
+        with open_images(word, args.attached, invocation, read_access(args)) as sources:
             verified += [
                 verify_image(source, key, invocation.console, with_layers=not args.no_layers, builder=args.builder)
                 for source in sources

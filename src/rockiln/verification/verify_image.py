@@ -18,7 +18,7 @@ from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
 from rockiln.sbom.document import list_components, name_component
 from rockiln.sign.keys import PublicKey
 from rockiln.sign.simple_signing import PAYLOAD_TYPE, SIGNATURE_ANNOTATION, read_payload
-from rockiln.verification.check_image import CheckedImage, check_image
+from rockiln.verification.check_image import CheckedImage, check_image, require_row
 from rockiln.verification.sources import ImageSource, hash_bytes
 
 _SHOWN = 5
@@ -56,7 +56,9 @@ def verify_image(
     for one in attachments:
         _require_whole(one, source.name, image.digest)
     reference = _check_signature(image, attachments, key, source.name)
+    _check_signed_name(source, reference)
     statements = _read_statements(image, attachments, key, source.name)
+    _check_built_row(source, statements)
     found_builder = _check_provenance(statements, builder, source.name)
     sbom = _check_sbom(statements, attachments, image, source.name)
     passed = (
@@ -68,7 +70,7 @@ def verify_image(
     )
     return Verification(
         subject=source.name, digest=image.digest, reference=reference, key_id=key.key_id, builder=found_builder,
-        target=image.labels.get("dev.rockiln.target", ""),
+        target=image.target,
         archs=tuple(image.labels.get("dev.rockiln.archs", "").split()), passed=passed,
     )  # fmt: skip
 
@@ -125,6 +127,21 @@ def _check_signature(image: CheckedImage, attachments: Sequence[Attachment], key
             return signed.reference
     why = "; ".join(dict.fromkeys(reasons)) or "it is not signed"
     raise VerificationError(f"{name}: no valid signature: {why}", hint="is it the right key (--key)?")
+
+
+def _check_signed_name(source: ImageSource, reference: str) -> None:
+    """rockiln signs rockiln/FRAMEWORK:ID, and cosign the repository in which the image is."""
+    row = source.row
+    if row and reference not in {row.reference, source.name.partition("@")[0]}:
+        require_row(source, "was signed as", reference)
+
+
+def _check_built_row(source: ImageSource, statements: Mapping[str, Mapping[str, Any]]) -> None:
+    """What the provenance says was built is the row that was asked for."""
+    definition = (statements.get(PROVENANCE) or {}).get("buildDefinition")
+    said = definition.get("externalParameters") if isinstance(definition, dict) else None
+    if PROVENANCE in statements:
+        require_row(source, "was built as", str(said.get("target", "")) if isinstance(said, dict) else "")
 
 
 def _read_statements(
