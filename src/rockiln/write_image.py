@@ -42,6 +42,7 @@ from rockiln.layers import LayerPlan
 from rockiln.locked import LockedTarget
 from rockiln.names import image_reference
 from rockiln.plan import PlannedTarget
+from rockiln.regular_files import read_regular, size_of_regular
 
 REF_NAME = "org.opencontainers.image.ref.name"
 IMAGE_NAME = "io.containerd.image.name"
@@ -50,6 +51,8 @@ DEFAULT_REGISTRY = "docker.io"
 
 INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 BLOB_MODE = 0o444
+_MAX_BYTES = 16 << 20
+"""Of index, manifest and config."""
 COPY_INSTEAD = frozenset({errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS})
 REBUILD_HINT = "rockiln build TARGET writes it anew"
 
@@ -148,7 +151,7 @@ def read_image(layout_path: Path) -> Image:
     Raises ImageError where something is missing or differs.
     """
     try:
-        index = json.loads((layout_path / "index.json").read_bytes())
+        index = json.loads(read_regular(layout_path / "index.json", _MAX_BYTES))
         entry = index["manifests"][0]
         manifest = json.loads(_read_blob(layout_path, entry))
         config = json.loads(_read_blob(layout_path, manifest["config"]))
@@ -158,7 +161,9 @@ def read_image(layout_path: Path) -> Image:
         target_id = config["config"]["Labels"][TARGET_LABEL]
     except FileNotFoundError as fault:
         raise ImageError(f"{fault.filename} is missing", hint=REBUILD_HINT) from fault
-    except (KeyError, IndexError, TypeError, ValueError) as fault:
+    except OSError as fault:
+        raise ImageError(f"{fault.filename}: {fault.strerror}", hint=REBUILD_HINT) from fault
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as fault:
         raise ImageError(f"{layout_path}: not an image that rockiln wrote: {fault!r}", hint=REBUILD_HINT) from fault
     for layer in layers:
         _require_size(layout_path, layer)
@@ -169,7 +174,7 @@ def read_image(layout_path: Path) -> Image:
 
 
 def _read_blob(layout_path: Path, descriptor: Mapping[str, Any]) -> bytes:
-    content = (layout_path / "blobs" / str(descriptor["digest"]).replace(":", "/")).read_bytes()
+    content = read_regular(_locate_blob(layout_path, descriptor["digest"]), _MAX_BYTES)
     if f"sha256:{hashlib.sha256(content).hexdigest()}" != descriptor["digest"]:
         raise ImageError(f"{layout_path}: blob {descriptor['digest']} has another hash", hint=REBUILD_HINT)
     return content
@@ -189,8 +194,20 @@ def _read_layer(descriptor: Mapping[str, Any], diff_id: str) -> Layer:
 
 
 def _require_size(layout_path: Path, layer: Layer) -> None:
-    path = layout_path / "blobs" / layer.digest.replace(":", "/")
-    size_bytes = path.stat().st_size if path.is_file() else -1
+    path = _locate_blob(layout_path, layer.digest)
+    try:
+        size_bytes = size_of_regular(path)
+    except FileNotFoundError as fault:
+        raise ImageError(f"{path} is missing", hint=REBUILD_HINT) from fault
+    except OSError as fault:
+        raise ImageError(f"{path}: {fault.strerror}", hint=REBUILD_HINT) from fault
     if size_bytes != layer.size_bytes:
-        found = "is missing" if size_bytes < 0 else f"has {size_bytes} bytes, not {layer.size_bytes}"
-        raise ImageError(f"{path} {found}", hint=REBUILD_HINT)
+        raise ImageError(f"{path} has {size_bytes} bytes, not {layer.size_bytes}", hint=REBUILD_HINT)
+
+
+def _locate_blob(layout_path: Path, digest: str) -> Path:
+    """Raises ImageError for what is no digest: it might be a path to anywhere."""
+    algorithm, _, encoded = str(digest).partition(":")
+    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
+        raise ImageError(f"{layout_path}: {digest!r} is no sha256 digest", hint=REBUILD_HINT)
+    return layout_path / "blobs" / algorithm / encoded

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
 FLOORS = (
-    ("errors", "readers", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree"),
+    ("errors", "readers", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree",
+     "regular_files"),
     (
         "disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked",
         "publish_policy",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from rockiln.attest.statement import CYCLONEDX, PROVENANCE, make_statement
 from rockiln.disk import write_whole
 from rockiln.errors import VerificationError
 from rockiln.image_config import CONFIG_TYPE, MANIFEST_TYPE, describe, encode, hash_of
+from rockiln.regular_files import read_regular
 from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
 from rockiln.scratch import Scratch, remove_folder
 from rockiln.sign.keys import PrivateKey
@@ -33,6 +35,7 @@ REF_NAME = "org.opencontainers.image.ref.name"
 INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 MAX_BYTES = 64 << 20
 """Of one blob of an attachment; the SBOM of TensorFlow's image is 0.2 MB."""
+MAX_INDEX_BYTES = 16 << 20
 _LAYOUT = encode({"imageLayoutVersion": "1.0.0"})
 
 
@@ -134,13 +137,15 @@ def read_attached(folder: Path) -> tuple[Attachment, ...]:
     """What `write_attached` wrote; each byte is held against the digest that names it. Raises VerificationError."""
     index_path = folder / "index.json"
     try:
-        content = index_path.read_bytes()
+        content = read_regular(index_path, MAX_INDEX_BYTES)
         index = json.loads(content)
         entries = [(str(row["digest"]), dict(row.get("annotations", {}))) for row in index["manifests"]]
     except FileNotFoundError:
         hint = "rockiln attest --key FILE TARGET makes it; --attached DIR says where it is"
         raise VerificationError(f"{folder}: nothing is attached to the image", hint=hint) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+    except OSError as fault:
+        raise VerificationError(f"{index_path}: {fault.strerror}", hint="was it copied whole?") from fault
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise VerificationError(f"{index_path}: damaged: {fault!r}") from fault
     attachments = tuple(_read_one(folder, digest, str(said.get(REF_NAME, ""))) for digest, said in entries)
     _require_own_form(folder, content, attachments)
@@ -177,7 +182,7 @@ def _name_tag(document: Mapping[str, Any]) -> str:
 def _require_own_form(folder: Path, index: bytes, attachments: Sequence[Attachment]) -> None:
     """The index is no more than a list of what was read; nothing else vouches for its bytes."""
     layout = folder / "oci-layout"
-    found_layout = layout.read_bytes() if layout.is_file() else b""
+    found_layout = _read_file(layout, len(_LAYOUT)) if os.path.lexists(layout) else b""
     for path, found, wanted in (
         (folder / "index.json", index, _make_index(attachments)), (layout, found_layout, _LAYOUT),
     ):  # fmt: skip
@@ -187,14 +192,17 @@ def _require_own_form(folder: Path, index: bytes, attachments: Sequence[Attachme
 
 def _read_blob(folder: Path, digest: str) -> bytes:
     path = _blob_path(folder, digest)
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as fault:
-        raise VerificationError(f"{path}: {fault.strerror}", hint="was it copied whole?") from fault
+    content = _read_file(path, MAX_BYTES)
     if hash_of(content) != digest:
         raise VerificationError(f"{path}: the content has another hash than its name")
     return content
+
+
+def _read_file(path: Path, max_bytes: int) -> bytes:
+    try:
+        return read_regular(path, max_bytes)
+    except OSError as fault:
+        raise VerificationError(f"{path}: {fault.strerror}", hint="was it copied whole?") from fault
 
 
 def _blob_path(folder: Path, digest: str) -> Path:

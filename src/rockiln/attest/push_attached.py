@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from rockiln.registry.protocol import Manifest, Repository, source_of_bytes
 
 def push_if_attested(repository: Repository, folder: Path, digest: str, console: Console) -> tuple[str, ...]:
     """What `rockiln attest` left in `folder` for the image `digest`; nothing where that is of another image."""
-    if not (folder / "index.json").is_file():
+    if not os.path.lexists(folder / "index.json"):
         return ()
     attachments = read_attached(folder)
     if any((one.document.get("subject") or {}).get("digest") != digest for one in attachments):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rockiln.audit.foreign_json import (
     IMAGE_HINT,
@@ -35,6 +35,8 @@ class ImageParts:
     layers: tuple[str, ...]
     """Names of the layers' files, the lowest first."""
     settings: Settings
+    sizes_bytes: Mapping[str, object] = field(default_factory=dict)
+    """Of the layers' files, as the manifest has them; what `docker save` writes names none."""
 
 
 def read_oci_index(read: Read, name: str) -> ImageParts:
@@ -48,9 +50,11 @@ def read_oci_index(read: Read, name: str) -> ImageParts:
     manifest = _follow(index, read, name)
     if "layers" not in manifest or "config" not in manifest:
         raise ImageError(f"{name}: the manifest names no layers, or no config", hint=IMAGE_HINT)
-    layers = tuple(blob_name(layer.get("digest"), name) for layer in take_objects(manifest, "layers", name))
+    rows = take_objects(manifest, "layers", name)
+    layers = tuple(blob_name(layer.get("digest"), name) for layer in rows)
+    sizes_bytes = {layer: row.get("size") for layer, row in zip(layers, rows, strict=True)}
     config = parse_object(read(blob_name(take_object(manifest, "config", name).get("digest"), name)), name)
-    return ImageParts(layers=layers, settings=read_settings(config, name))
+    return ImageParts(layers=layers, settings=read_settings(config, name), sizes_bytes=sizes_bytes)
 
 
 def _follow(index: Object, read: Read, name: str) -> Object:

@@ -28,6 +28,7 @@ from rockiln.audit.scan import Scan, ignore_interrupt
 from rockiln.console import Console, Progress
 from rockiln.errors import ImageError
 from rockiln.readers import CountedReader, HashedReader, Readable
+from rockiln.regular_files import open_regular, read_regular, size_of_regular
 
 INDEX_NAME = "index.json"
 DOCKER_MANIFEST_NAME = "manifest.json"
@@ -40,7 +41,7 @@ def scan_layout(layout_path: Path, subject: str, wanted: Wanted, jobs: int, cons
 
     parts = read_layout(layout_path)
     paths = [layout_path / name for name in parts.layers]
-    total = sum(_size_of(path) for path in paths)
+    total = sum(_require_size(path, parts.sizes_bytes[name]) for path, name in zip(paths, parts.layers, strict=True))
     with console.progress(f"audit {subject}", total, "bytes") as progress:
         layers = _scan_blobs(paths, wanted, jobs if total > _ALONE_BYTES else 1, progress)
     return _require_files(merge_layers(subject, layers, parts.settings, wanted))
@@ -75,21 +76,26 @@ def _require_files(scan: Scan) -> Scan:
 
 def _read_blob(layout_path: Path, name: str) -> bytes:
     try:
-        with (layout_path / name).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = read_regular(layout_path / name, MAX_BYTES)
     except OSError as fault:
         raise ImageError(f"{layout_path / name}: {fault.strerror}", hint="is the layout whole?") from fault
-    is_whole = len(content) <= MAX_BYTES  # else it is refused as no image's JSON
-    if is_whole and name != INDEX_NAME and hashlib.sha256(content).hexdigest() != posixpath.basename(name):
+    if name != INDEX_NAME and hashlib.sha256(content).hexdigest() != posixpath.basename(name):
         raise ImageError(f"{layout_path / name}: the content has another hash than its name", hint="copy it anew")
     return content
 
 
 def _size_of(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return size_of_regular(path)
     except OSError as fault:
         raise ImageError(f"{path}: {fault.strerror}", hint="is the layout whole?") from fault
+
+
+def _require_size(path: Path, wanted_bytes: object) -> int:
+    size_bytes = _size_of(path)
+    if size_bytes != wanted_bytes:
+        raise ImageError(f"{path}: has {size_bytes} bytes, and the manifest says {wanted_bytes}", hint="copy it anew")
+    return size_bytes
 
 
 def _scan_blobs(paths: list[Path], wanted: Wanted, jobs: int, progress: Progress) -> list[LayerScan]:
@@ -113,7 +119,7 @@ def _scan_blobs(paths: list[Path], wanted: Wanted, jobs: int, progress: Progress
 
 
 def _scan_blob(wanted: Wanted, path: Path) -> LayerScan:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         hashed = HashedReader(file)
         layer = scan_layer(hashed, wanted, str(path))
         while hashed.read(_CHUNK_BYTES):

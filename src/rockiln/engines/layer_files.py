@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rockiln.console import Progress
 from rockiln.disk import disk_faults_named
 from rockiln.engines.cache_folder import make_folder_once
-from rockiln.engines.layout import REBUILD_HINT, locate_blob
+from rockiln.engines.layout import REBUILD_HINT, locate_blob, open_blob
 from rockiln.errors import EngineError
 from rockiln.image import Image, Layer
 from rockiln.namespaces.ids import has_other_ids
@@ -63,7 +63,7 @@ def extract_layer(image: Image, layer: Layer, layers_path: Path, progress: Progr
 
 def _extract(blob_path: Path, layer: Layer, folder: Path, progress: Progress) -> None:
     try:
-        with blob_path.open("rb") as file:
+        with open_blob(blob_path) as file:
             blob = HashedReader(CountedReader(file, progress.advance))
             content = HashedReader(_open_decompressed(blob, layer.media_type))
             members = [_store(member, stream, folder, number) for number, (member, stream) in enumerate(_walk(content))]
@@ -71,8 +71,6 @@ def _extract(blob_path: Path, layer: Layer, folder: Path, progress: Progress) ->
             _drain(blob)
     except (tarfile.TarError, zlib.error, EOFError, ValueError) as error:
         raise EngineError(f"{blob_path}: cannot read the layer: {error}", hint=REBUILD_HINT) from error
-    except FileNotFoundError as error:
-        raise EngineError(f"{blob_path}: {error.strerror}", hint=REBUILD_HINT) from error
     for read, named, what in ((blob, layer.digest, "digest"), (content, layer.diff_id, "diff_id")):
         if read.digest != named:
             raise EngineError(f"{blob_path}: the {what} is {read.digest}, not {named}", hint=REBUILD_HINT)

@@ -7,12 +7,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from rockiln.engines.protocol import Command
 from rockiln.errors import EngineError
 from rockiln.image import Image
+from rockiln.regular_files import open_regular, read_regular
 
+MAX_BYTES = 16 << 20
 REBUILD_HINT = "the image on disk is damaged: rockiln build --verify TARGET"
 
 
@@ -42,11 +44,19 @@ def locate_blob(image: Image, digest: str) -> Path:
     return image.layout_path / "blobs" / algorithm / encoded
 
 
+def open_blob(path: Path) -> BinaryIO:
+    """A blob, to be read on. Raises EngineError where it is no regular file."""
+    try:
+        return open_regular(path)
+    except OSError as fault:
+        raise EngineError(f"{path}: {fault.strerror}", hint=REBUILD_HINT) from fault
+
+
 def read_verified(image: Image, digest: str) -> bytes:
     """The bytes of a small blob; EngineError if they are not what the digest says."""
     path = locate_blob(image, digest)
     try:
-        content = path.read_bytes()
+        content = read_regular(path, MAX_BYTES)
     except OSError as error:
         raise EngineError(f"{path}: {error.strerror}", hint=REBUILD_HINT) from error
     if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rockiln.audit.foreign_json import Object, parse_object, take_object, take_objects, take_text
+from rockiln.audit.foreign_json import MAX_BYTES, Object, parse_object, take_object, take_objects, take_text
 from rockiln.errors import ImageError
-from rockiln.registry.protocol import INDEX_TYPE, MANIFEST_TYPE, BlobSource, Manifest, digest_of, source_of_file
+from rockiln.registry.protocol import INDEX_TYPE, MANIFEST_TYPE, BlobSource, Manifest, digest_of
+from rockiln.regular_files import open_regular, read_regular, size_of_regular
 
 REBUILD_HINT = "rockiln build TARGET writes it anew"
 
@@ -79,9 +80,15 @@ def _read_image(path: Path, entry: Object, name: str) -> PlatformImage:
 def _make_source(path: Path, descriptor: Object, name: str) -> BlobSource:
     digest = take_text(descriptor, "digest", name)
     blob_path = _locate(path, digest, name)
-    if not blob_path.is_file() or blob_path.stat().st_size != descriptor.get("size"):
-        raise ImageError(f"{blob_path} is missing or has another size", hint=REBUILD_HINT)
-    return source_of_file(blob_path, digest)
+    try:
+        size_bytes = size_of_regular(blob_path)
+    except FileNotFoundError:
+        raise ImageError(f"{blob_path} is missing", hint=REBUILD_HINT) from None
+    except OSError as fault:
+        raise ImageError(f"{blob_path}: {fault.strerror}", hint=REBUILD_HINT) from fault
+    if size_bytes != descriptor.get("size"):
+        raise ImageError(f"{blob_path} has {size_bytes} bytes, not {descriptor.get('size')}", hint=REBUILD_HINT)
+    return BlobSource(digest=digest, size_bytes=size_bytes, open=lambda: open_regular(blob_path))
 
 
 def _locate(path: Path, digest: str, name: str) -> Path:
@@ -93,7 +100,7 @@ def _locate(path: Path, digest: str, name: str) -> Path:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path, MAX_BYTES)
     except OSError as fault:
         raise ImageError(f"{path}: {fault.strerror}", hint=REBUILD_HINT) from fault
 

@@ -17,6 +17,7 @@ from rockiln.console import Console, Progress
 from rockiln.disk import disk_faults_named
 from rockiln.errors import ImageError
 from rockiln.readers import CountedReader, Readable
+from rockiln.regular_files import open_regular
 from rockiln.sizes.difference import Measured
 from rockiln.sizes.installed_owners import find_owners
 from rockiln.sizes.inventory import FileSize, Inventory, LayerSize, add_up
@@ -35,7 +36,7 @@ def measure_layout(path: Path, console: Console) -> Measured:
 
     def open_blob(name: str) -> IO[bytes]:
         try:
-            return (path / name).open("rb")
+            return open_regular(path / name)
         except OSError as fault:
             raise ImageError(f"{path / name}: {fault.strerror}", hint="is the layout whole?") from fault
 
@@ -44,8 +45,16 @@ def measure_layout(path: Path, console: Console) -> Measured:
 
 def measure_archive(path: Path, console: Console) -> Measured:
     """A file: an OCI archive, or the output of `docker save`."""
-    with path.open("rb") as file:
+    with _open_archive(path) as file:
         return measure_archive_file(file, str(path), console)
+
+
+def _open_archive(path: Path) -> IO[bytes]:
+    try:
+        return open_regular(path, follow=True)
+    except OSError as fault:
+        hint = "give an OCI layout, an OCI archive, or the output of docker save"
+        raise ImageError(f"{path}: {fault.strerror}", hint=hint) from fault
 
 
 def measure_stream(pieces: Iterable[bytes], name: str, folder: Path, console: Console) -> Measured:
@@ -83,11 +92,15 @@ def measure_archive_file(file: IO[bytes], name: str, console: Console) -> Measur
 
 def _measure(name: str, open_blob: OpenBlob, *, is_docker: bool, console: Console) -> Measured:
     def read(blob: str) -> bytes:
+        size_bytes = _size_of(open_blob, blob)
+        if size_bytes > MAX_BYTES:
+            what = f"{blob} has {size_bytes} bytes; such a file has no more than {MAX_BYTES >> 20} MiB"
+            raise ImageError(f"{name}: {what}", hint="is the image whole?")
         with closing(open_blob(blob)) as file:
             return file.read(MAX_BYTES + 1)
 
     parts = read_docker_manifest(read, name) if is_docker else read_oci_index(read, name)
-    with console.progress(f"read {name}", sum(_size_of(open_blob, blob) for blob in parts.layers), "bytes") as progress:
+    with console.progress(f"read {name}", _add_sizes(open_blob, parts, name), "bytes") as progress:
         layers = [_read_blob(open_blob, blob, name, progress) for blob in parts.layers]
     sizes = [
         LayerSize(
@@ -98,6 +111,16 @@ def _measure(name: str, open_blob: OpenBlob, *, is_docker: bool, console: Consol
     ]  # fmt: skip
     inventory = _lay_over(name, sizes, [layer for layer, _ in layers])
     return Measured(sizes=add_up(inventory), files=inventory.files)
+
+
+def _add_sizes(open_blob: OpenBlob, parts: ImageParts, name: str) -> int:
+    """Of all layers; each is what the manifest says, where there is one."""
+    sizes = {blob: _size_of(open_blob, blob) for blob in parts.layers}
+    for blob, wanted in parts.sizes_bytes.items():
+        if sizes[blob] != wanted:
+            message = f"{name}: {blob} has {sizes[blob]} bytes, and the manifest says {wanted}"
+            raise ImageError(message, hint="is the image whole?")
+    return sum(sizes[blob] for blob in parts.layers)
 
 
 def _size_of(open_blob: OpenBlob, blob: str) -> int:

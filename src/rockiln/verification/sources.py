@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from rockiln.attest.attached import REF_NAME, Attachment, read_attached
 from rockiln.errors import RegistryError, VerificationError
 from rockiln.image_config import MANIFEST_TYPE
 from rockiln.readers import Readable
 from rockiln.registry.protocol import Descriptor, Repository
+from rockiln.regular_files import open_regular, read_regular
 from rockiln.scratch import Scratch
 from rockiln.sign.simple_signing import PAYLOAD_TYPE
 from rockiln.write_image import DEFAULT_REGISTRY, IMAGE_NAME
@@ -24,16 +25,8 @@ _INDEX_KEYS = frozenset({"schemaVersion", "mediaType", "manifests", "annotations
 _ENTRY_KEYS = frozenset({"mediaType", "digest", "size", "platform", "annotations", "artifactType"})
 _SAID_KEYS = frozenset({REF_NAME, IMAGE_NAME, "org.opencontainers.image.created"})
 _PLATFORM = {"architecture": "amd64", "os": "linux"}
-_MAX_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedRow:
-    """The row that a person asked for by its id: the image has to be of it, whatever lies where its images lie."""
-
-    id: str
-    reference: str
-    """Under which its image is signed: rockiln/FRAMEWORK:ID."""
+_MAX_BYTES = 16 << 20
+"""Of one document, as what comes from a registry."""
 
 
 class ImageSource(Protocol):
@@ -42,10 +35,6 @@ class ImageSource(Protocol):
     @property
     def name(self) -> str:
         """As a person wrote it."""
-
-    @property
-    def row(self) -> AskedRow | None:
-        """None where a person named a place, and no row."""
 
     def read_manifest(self) -> tuple[bytes, str]:
         """The image's manifest and the digest under which it was named; nothing is compared yet."""
@@ -63,12 +52,8 @@ class ImageSource(Protocol):
 class LayoutSource:
     """A folder. What is attached lies in another layout, as `rockiln attest` leaves it."""
 
-    def __init__(self, path: Path, attached_path: Path, row: AskedRow | None = None) -> None:
-        self.path, self._attached_path, self._row = path, attached_path, row
-
-    @property
-    def row(self) -> AskedRow | None:
-        return self._row
+    def __init__(self, path: Path, attached_path: Path) -> None:
+        self.path, self._attached_path = path, attached_path
 
     @property
     def name(self) -> str:
@@ -87,14 +72,11 @@ class LayoutSource:
     @contextmanager
     def open_blob(self, digest: str, size_bytes: int) -> Iterator[Readable]:
         path = self.path / name_blob(digest)
-        try:
-            with path.open("rb") as file:
-                found = path.stat().st_size
-                if found != size_bytes:
-                    raise VerificationError(f"{path}: has {found} bytes, not {size_bytes}")
-                yield file
-        except FileNotFoundError:
-            raise VerificationError(f"{path}: is missing", hint="was the layout copied whole?") from None
+        with _open_file(path) as file:
+            found = os.fstat(file.fileno()).st_size
+            if found != size_bytes:
+                raise VerificationError(f"{path}: has {found} bytes, not {size_bytes}")
+            yield file
 
     def read_attachments(self) -> tuple[Attachment, ...]:
         return read_attached(self._attached_path)
@@ -105,10 +87,6 @@ class ArchiveSource:
 
     def __init__(self, path: Path, attached_path: Path) -> None:
         self._path, self._attached_path = path, attached_path
-
-    @property
-    def row(self) -> None:
-        """An archive is named by its path."""
 
     @property
     def name(self) -> str:
@@ -132,13 +110,16 @@ class ArchiveSource:
         return read_attached(self._attached_path)
 
     def _read(self, name: str) -> bytes:
-        with self._open(name) as (file, _):
+        with self._open(name) as (file, size_bytes):
+            if size_bytes > _MAX_BYTES:
+                what = f"{name} has {size_bytes} bytes; such a file has no more than {_MAX_BYTES >> 20} MiB"
+                raise VerificationError(f"{self._path}: {what}", hint="is it an OCI archive?")
             return file.read(_MAX_BYTES)
 
     @contextmanager
     def _open(self, name: str) -> Iterator[tuple[Readable, int]]:
         try:
-            with tarfile.open(self._path) as archive:
+            with _open_file(self._path, follow=True) as opened, tarfile.open(fileobj=opened) as archive:
                 found = {member.name.removeprefix("./"): member for member in archive}
                 member = found.get(name)
                 file = archive.extractfile(member) if member else None
@@ -152,14 +133,8 @@ class ArchiveSource:
 class RegistrySource:
     """An image in a registry, by digest; layers pass through a scratch folder, one at a time."""
 
-    def __init__(
-        self, repository: Repository, digest: str, scratch_path: Path, row: AskedRow | None = None
-    ) -> None:  # fmt: skip
-        self._repository, self._digest, self._scratch_path, self._row = repository, digest, scratch_path, row
-
-    @property
-    def row(self) -> AskedRow | None:
-        return self._row
+    def __init__(self, repository: Repository, digest: str, scratch_path: Path) -> None:
+        self._repository, self._digest, self._scratch_path = repository, digest, scratch_path
 
     @property
     def name(self) -> str:
@@ -267,8 +242,17 @@ def _parse(content: bytes, name: str) -> Mapping[str, Any]:
     return value
 
 
+def _open_file(path: Path, *, follow: bool = False) -> BinaryIO:
+    try:
+        return open_regular(path, follow=follow)
+    except FileNotFoundError:
+        raise VerificationError(f"{path}: is missing", hint="was the layout copied whole?") from None
+    except OSError as fault:
+        raise VerificationError(f"{path}: {fault.strerror}", hint="was the layout copied whole?") from fault
+
+
 def _read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path, _MAX_BYTES)
     except OSError as fault:
         raise VerificationError(f"{path}: {fault.strerror}", hint="was the layout copied whole?") from fault

@@ -129,7 +129,7 @@ def test_no_document_of_an_image_makes_a_traceback(data: st.DataObject, is_saved
         ("[]", "a document is not an object"),
         ("x", "damaged JSON"),
         ("[" * 100_000, "damaged JSON"),
-        (" " * (16 << 20) + "{}", "JSON of more than 16 MiB"),
+        (" " * (16 << 20) + "{}", "has 16777218 bytes; such a file has no more than 16 MiB"),
     ],
 )
 def test_broken_index_is_refused_in_words(tmp_path: Path, index: str, words: str) -> None:

@@ -131,7 +131,7 @@ def test_links_that_lead_round_in_circles_lead_nowhere(tmp_path: Path) -> None:
 def test_layer_with_a_wrong_hash_is_refused(tmp_path: Path) -> None:
     image = write_layout(tmp_path / "layout", [make_tar([("etc/", 0o755, "")])], {})
     blob = tmp_path / "layout/blobs/sha256" / image.layers[0].digest.removeprefix("sha256:")
-    blob.write_bytes(blob.read_bytes() + b"\0")
+    blob.write_bytes(blob.read_bytes()[:-1] + b"\1")
     with pytest.raises(ImageError, match=r"another hash|cannot read the layer"):
         scan_layout(tmp_path / "layout", "tiny", WANTED, 1, NOTHING)
 

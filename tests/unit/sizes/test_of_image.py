@@ -111,7 +111,11 @@ def test_damaged_layer_is_named(tmp_path: Path) -> None:
     image = write_layout(tmp_path / "image", map(make_tar, (LOWER, UPPER)), {})
     folder = image.layout_path
     blob = folder / "blobs" / image.layers[1].digest.replace(":", "/")
-    blob.write_bytes(blob.read_bytes()[:-20])
+    content = blob.read_bytes()
+    blob.write_bytes(content[:-20])
+    with pytest.raises(ImageError, match=f"has {len(content) - 20} bytes, and the manifest says {len(content)}"):
+        measure_layout(folder, QUIET)
+    blob.write_bytes(content[:-20] + bytes(20))
     with pytest.raises(ImageError, match="cannot read the layer"):
         measure_layout(folder, QUIET)
 
