@@ -14,17 +14,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from rockiln_torch import ops
+from spawned import compute, send
 
 X, WEIGHT = torch.randn(4, 64), torch.randn(64)
-
-
-def compute() -> list[float]:
-    """What every process must get."""
-    return ops.rms_norm(torch.ones(2, 8) * 2, torch.ones(8)).flatten().tolist()
-
-
-def send(pipe: object) -> None:
-    pipe.send(compute())  # type: ignore[attr-defined]
 
 
 class Rows(Dataset[torch.Tensor]):
@@ -55,6 +47,7 @@ def test_other_processes_have_the_ops(start: str) -> None:
     mine, theirs = context.Pipe()
     process = context.Process(target=send, args=(theirs,))
     process.start()
+    theirs.close()  # so that a child that fails is the end of the pipe, not two minutes
     assert mine.poll(120)
     assert mine.recv() == compute()
     process.join()

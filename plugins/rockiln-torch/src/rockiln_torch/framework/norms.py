@@ -13,8 +13,11 @@ from rockiln_torch.framework.tensors import compute_rows, is_worth_cutting, wide
 
 
 def normalise(x: Tensor, weight: Tensor, eps: float, weight_offset: float) -> Tensor:
-    """x / sqrt(mean(x^2) + eps) * (weight + weight_offset) over the last dim, in f32 (f64 of f64)."""
-    wide, own = widen(x), widen(weight)
+    """x / sqrt(mean(x^2) + eps) * (weight + weight_offset) over the last dim, in f32 (f64 of f64).
+
+    Contiguous, since torch adds up other strides in another order, and codes show it.
+    """
+    wide, own = widen(x).contiguous(), widen(weight)
     return functional.rms_norm(wide, (x.shape[-1],), own + weight_offset if weight_offset else own, eps)
 
 

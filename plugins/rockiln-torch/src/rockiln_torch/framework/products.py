@@ -44,14 +44,15 @@ def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def multiply_wide(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
-    """a b^T + bias in f32 (f64 of f64), for what is computed before it is rounded."""
-    own = None if bias is None else widen(bias).to(widen(a).dtype)
+    """a b^T + bias in f32 (f64 if a or b is), for what is computed before it is rounded."""
+    dtype = torch.promote_types(widen(a).dtype, widen(b).dtype)
+    own = None if bias is None else bias.to(dtype)
     if not is_worth_cutting(b, a) or needs_gradient(bias):
-        return functional.linear(widen(a), widen(b), own)
-    wide, out = widen(a).reshape(-1, a.shape[-1]), []
+        return functional.linear(a.to(dtype), b.to(dtype), own)
+    wide, out = a.to(dtype).reshape(-1, a.shape[-1]), []
     for start in range(0, b.shape[0], step := max(1, WEIGHT_ELEMENTS // b.shape[1])):
         part = None if own is None else own[start : start + step]
-        out.append(functional.linear(wide, b[start : start + step].float(), part))
+        out.append(functional.linear(wide, b[start : start + step].to(dtype), part))
     return torch.cat(out, dim=1).view(*a.shape[:-1], b.shape[0])
 
 

@@ -37,6 +37,8 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool) -> Tensor:
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved: bool = False) -> tuple[Tensor]:
     """y like x [..., L, H, D]; cos and sin [P, R], positions [L] (all leading dims of x folded)."""
+    if not cos.shape[0] and positions.numel():
+        raise ValueError(f"rockiln: rope: cos and sin have no row, but there are {positions.numel()} positions")
     own_cos, own_sin = (table[positions].unsqueeze(1) for table in (cos, sin))
     flat = x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
     if needs_gradient(x, cos, sin):
