@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from rockiln.console import Console
 from rockiln.errors import ImageError, VerificationError
-from rockiln.image_config import LAYER_TITLE
+from rockiln.image_config import LAYER_TITLE, TARGET_LABEL
 from rockiln.readers import CountedReader, HashedReader, Readable
 from rockiln.sbom.installed import Installed, find_installed
 from rockiln.sbom.layer_texts import LayerTexts, read_layer_texts
@@ -39,6 +39,11 @@ class CheckedImage:
         labels = said.get("Labels") if isinstance(said, dict) else None
         return {str(key): str(value) for key, value in labels.items()} if isinstance(labels, dict) else {}
 
+    @property
+    def target(self) -> str:
+        """The row that the image says it is of."""
+        return self.labels.get(TARGET_LABEL, "")
+
 
 def check_image(source: ImageSource, console: Console, *, with_layers: bool) -> CheckedImage:
     """Read it all. Raises VerificationError, which names the part."""
@@ -55,11 +60,22 @@ def check_image(source: ImageSource, console: Console, *, with_layers: bool) -> 
         raise VerificationError(f"{source.name}: not an image's manifest and config: {fault!r}") from fault
     if len(diff_ids) != len(rows):
         raise VerificationError(f"{source.name}: {len(rows)} layers, and {len(diff_ids)} diff_ids in the config")
-    texts = _check_layers(source, rows, diff_ids, console) if with_layers else None
-    return CheckedImage(
+    checked = CheckedImage(
         digest=digest, manifest_bytes=len(content), config=config, names=source.read_names(), layers=len(rows),
-        layer_bytes=sum(sizes), installed=None if texts is None else find_installed(texts, source.name),
+        layer_bytes=sum(sizes), installed=None,
     )  # fmt: skip
+    require_row(source, "says that it is", checked.target)
+    if not with_layers:
+        return checked
+    texts = _check_layers(source, rows, diff_ids, console)
+    return replace(checked, installed=find_installed(texts, source.name))
+
+
+def require_row(source: ImageSource, says: str, found: str) -> None:
+    """What a person asked for by a row's id is that row's image, and not another one whose tag it was given."""
+    if source.row and found != source.row.id:
+        message = f"{source.name}: {source.row.id} was asked for, and the image {says} {found or 'of no row'}"
+        raise VerificationError(message, hint="was its tag moved to another row's image? Name an image by its digest")
 
 
 def _check_layers(

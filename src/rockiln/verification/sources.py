@@ -8,6 +8,7 @@ import os
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -29,12 +30,25 @@ _MAX_BYTES = 16 << 20
 """Of one document, as what comes from a registry."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRow:
+    """The row that a person asked for by its id: the image has to be of it, whatever lies where its images lie."""
+
+    id: str
+    reference: str
+    """Under which its image is signed: rockiln/FRAMEWORK:ID."""
+
+
 class ImageSource(Protocol):
     """Where an image and what is attached to it lie. Methods raise VerificationError, or RegistryError."""
 
     @property
     def name(self) -> str:
         """As a person wrote it."""
+
+    @property
+    def row(self) -> AskedRow | None:
+        """None where a person named a place, and no row."""
 
     def read_manifest(self) -> tuple[bytes, str]:
         """The image's manifest and the digest under which it was named; nothing is compared yet."""
@@ -52,8 +66,12 @@ class ImageSource(Protocol):
 class LayoutSource:
     """A folder. What is attached lies in another layout, as `rockiln attest` leaves it."""
 
-    def __init__(self, path: Path, attached_path: Path) -> None:
-        self.path, self._attached_path = path, attached_path
+    def __init__(self, path: Path, attached_path: Path, row: AskedRow | None = None) -> None:
+        self.path, self._attached_path, self._row = path, attached_path, row
+
+    @property
+    def row(self) -> AskedRow | None:
+        return self._row
 
     @property
     def name(self) -> str:
@@ -87,6 +105,10 @@ class ArchiveSource:
 
     def __init__(self, path: Path, attached_path: Path) -> None:
         self._path, self._attached_path = path, attached_path
+
+    @property
+    def row(self) -> None:
+        """An archive is named by its path."""
 
     @property
     def name(self) -> str:
@@ -133,8 +155,14 @@ class ArchiveSource:
 class RegistrySource:
     """An image in a registry, by digest; layers pass through a scratch folder, one at a time."""
 
-    def __init__(self, repository: Repository, digest: str, scratch_path: Path) -> None:
-        self._repository, self._digest, self._scratch_path = repository, digest, scratch_path
+    def __init__(
+        self, repository: Repository, digest: str, scratch_path: Path, row: AskedRow | None = None
+    ) -> None:  # fmt: skip
+        self._repository, self._digest, self._scratch_path, self._row = repository, digest, scratch_path, row
+
+    @property
+    def row(self) -> AskedRow | None:
+        return self._row
 
     @property
     def name(self) -> str:
