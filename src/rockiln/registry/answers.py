@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which asking again is worth it."""
 SHOWN_CHARACTERS = 300
+WRITING = frozenset({"POST", "PUT", "PATCH"})
+REFUSING = frozenset({403, 405})
+"""Docker's registry, where it is read-only, answers 405 to an upload."""
+REFUSED = "the registry is read-only or refuses uploads"
 
 
 class PassingFault(Exception):  # noqa: N818  # never seen by people: whoever retries turns it into a RegistryError
@@ -44,14 +48,27 @@ def require_status(response: httpx.Response, *expected: int) -> httpx.Response:
         return response
     request = response.request
     asked = f"{request.method} {request.url.copy_with(query=None)}"
+    if request.method in WRITING and response.status_code in REFUSING:
+        hint = "a mirror or a registry in maintenance takes none: push to another one (--to)"
+        raise RegistryError(f"{asked}: {REFUSED}: {describe(response)}", hint=hint)
     raise RegistryError(f"{asked}: the registry answers {describe(response)}", hint=_advise(response.status_code))
 
 
 def describe(response: httpx.Response) -> str:
     """Status and what the body says: https://github.com/opencontainers/distribution-spec (error codes)."""
     words = [f"{error.get('code', '')}: {error.get('message', '')}".strip(": ") for error in read_errors(response)]
-    said = "; ".join(filter(None, words))
+    said = "; ".join(filter(None, words)) or _read_text(response)
     return printable(f"{response.status_code}" + (f" ({said[:SHOWN_CHARACTERS]})" if said else ""))
+
+
+def _read_text(response: httpx.Response) -> str:
+    """A body in plain words; a page for browsers says nothing to us."""
+    if not response.headers.get("content-type", "").startswith("text/plain"):
+        return ""
+    try:
+        return response.content[: 4 * SHOWN_CHARACTERS].decode("utf-8", "replace").strip()
+    except RuntimeError:  # it is streamed
+        return ""
 
 
 def read_errors(response: httpx.Response) -> list[dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import rockiln
 from rockiln.download.client import make_tls
-from rockiln.download.patience import Patience
+from rockiln.download.patience import Patience, parse_retry_after
 from rockiln.errors import RegistryError, UsageError
-from rockiln.registry.answers import MissingFault, PassingFault, describe, require_answered
+from rockiln.registry.answers import REFUSED, WRITING, MissingFault, PassingFault, describe, require_answered
 from rockiln.registry.challenge import parse_challenges
 from rockiln.registry.credentials import find_credentials
 from rockiln.registry.reference import Reference
+from rockiln.registry.tls_probe import speaks_tls
 from rockiln.registry.tokens import Scopes, Tokens
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 CERTIFICATES_PATH = Path("/etc/docker/certs.d")
 """Where Docker looks for a registry's own CAs: HOST:PORT/*.crt."""
 CONNECTIONS = 16
+SILENCE_S = 5.0
+"""So long may an answer take before it is said that we wait for it."""
 MAX_BYTES = 16 << 20
 """Of an answer that is read at once: manifests, small blobs, lists. The specification asks registries for 4 MiB."""
 COMMIT_STALLS = 10
@@ -35,6 +39,10 @@ Body = bytes | Callable[[], Iterator[bytes]]
 Made = TypeVar("Made")
 
 
+def ignore_words(_text: str) -> None:
+    """For those whom nobody listens to."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """How to reach a registry."""
@@ -43,6 +51,8 @@ class Access:
     """http where the registry is not this machine."""
     ca_path: Path | None = None
     """A PEM file with the CA that signed the registry's certificate."""
+    tell: Callable[[str], None] = ignore_words
+    """Told of a registry that is silent, and of each attempt that follows."""
 
 
 class Session:
@@ -53,7 +63,7 @@ class Session:
     ) -> None:  # fmt: skip
         ca_paths = _find_cas(reference, access)
         is_plain = access.plain_http or (reference.is_loopback and not ca_paths)
-        self.registry, self.patience = reference.registry, patience
+        self.registry, self.patience, self._access = reference.registry, patience, access
         self.url = f"{'http' if is_plain else 'https'}://{reference.api_host}"
         trust = _make_trust(ca_paths, environ)
         self._client = _open_client(trust, patience, uses_proxies=not reference.is_loopback)
@@ -84,8 +94,11 @@ class Session:
         try:
             for _ in range(LOGINS):
                 request, sent = self._make_request(method, url, scopes, headers or {}, body)
-                response = self._client.send(request, stream=True, follow_redirects=method in {"GET", "HEAD"})
+                with self._told_of_silence(request, is_watched=isinstance(body, bytes)):
+                    response = self._client.send(request, stream=True, follow_redirects=method in {"GET", "HEAD"})
                 try:
+                    if response.status_code == 400:
+                        self._require_http(request)
                     answer = response if is_large and response.status_code < 400 else _read(response)
                     if self._is_let_in(answer, sent, scopes):
                         yield require_answered(answer)
@@ -93,7 +106,13 @@ class Session:
                 finally:
                     response.close()
             raise self._tokens.refuse(describe(response))
-        except (httpx.TransportError, httpx.TooManyRedirects, httpx.DecodingError) as fault:
+        except httpx.TooManyRedirects as fault:
+            message = f"{_name_address(str(fault.request.url))}: it redirects for ever"
+            hint = "does HOST/NAME name the registry itself, and is a proxy in between?"
+            raise RegistryError(message, hint=hint) from fault
+        except (httpx.TransportError, httpx.DecodingError) as fault:
+            if isinstance(fault, httpx.RemoteProtocolError | httpx.ReadError):
+                self._require_http(fault.request)
             is_unanswered = isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
             reason = f"{_name_address(url) if '://' in url else self.url}: {_name_fault(fault)}"
             for words, hint in _TLS_HINTS.items():
@@ -103,6 +122,29 @@ class Session:
         except httpx.InvalidURL as fault:
             message = f"{self.registry} sends us to {url!r}: {fault}"
             raise RegistryError(message, hint="is a proxy in between?") from fault
+
+    def _require_http(self, request: httpx.Request) -> None:
+        """Raises RegistryError where we speak http to a registry that speaks https: no second attempt changes that."""
+        url = request.url
+        if url.scheme == "http" and self.url.startswith("http://") and speaks_tls(url.host, url.port or 80):
+            without = "leave out --plain-http, and name" if self._access.plain_http else "name"
+            places = f"--ca FILE, or {CERTIFICATES_PATH}/{self.registry}/ca.crt"
+            hint = f"{without} the CA that signed its certificate: {places}"
+            raise RegistryError(f"{self.registry} speaks https, and was asked over http", hint=hint)
+
+    @contextmanager
+    def _told_of_silence(self, request: httpx.Request, *, is_watched: bool) -> Iterator[None]:
+        """Say so where no answer comes; a body that goes in pieces has its own progress."""
+        limit_s = request.extensions["timeout"]["read"]
+        text = f"{self.registry}: no answer for {SILENCE_S:.0f} s; this attempt waits for up to {limit_s:.0f} s"
+        timer = threading.Timer(SILENCE_S, self._access.tell, (text,))
+        timer.daemon = True
+        if is_watched:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _make_request(
         self, method: str, url: str, scopes: Scopes, headers: Mapping[str, str], body: Body
@@ -123,7 +165,8 @@ class Session:
 
     def _is_let_in(self, response: httpx.Response, sent: str, scopes: Scopes) -> bool:
         if response.status_code == 403:
-            raise self._tokens.refuse(describe(response))
+            is_write = response.request.method in WRITING
+            raise self._tokens.refuse(f"{REFUSED}: {describe(response)}" if is_write else describe(response))
         if response.status_code != 401:
             if sent:
                 self._tokens.note_accepted()
@@ -145,12 +188,22 @@ class Session:
         """Sleep before the next attempt. Raises RegistryError where there is none."""
         wait_s = self.patience.wait_s(failures, fault.retry_after, is_unanswered=fault.is_unanswered)
         if wait_s is None:
+            self._refuse_long_wait(what, fault)
             tries = f" (asked {failures} times)" if failures > 1 else ""
-            known = "run it again later: what has arrived is not sent twice"
+            is_read = what.startswith(("GET ", "HEAD "))
+            known = "run it again later" + ("" if is_read else ": what has arrived is not sent twice")
             unanswered = "is the registry's name right, and can this machine reach it (https_proxy)?"
             hint = unanswered if fault.is_unanswered else known
             raise RegistryError(f"{what}: {fault.reason}{tries}", hint=hint) from fault
+        most = self.patience.unanswered_attempts if fault.is_unanswered else self.patience.attempts
+        self._access.tell(f"{what}: {fault.reason}; attempt {failures + 1} of {most} in {wait_s:.1f} s")
         self.patience.sleep(wait_s)
+
+    def _refuse_long_wait(self, what: str, fault: PassingFault) -> None:
+        asked_s = parse_retry_after(fault.retry_after, self.patience.clock())
+        if asked_s > (most_s := self.patience.longest_retry_after_s):
+            message = f"{what}: {fault.reason}: it asks to wait {asked_s:.9g} s, and rockiln waits at most {most_s:g} s"
+            raise RegistryError(message, hint="run it again after that time") from fault
 
     def find(self, what: str, attempt: Callable[[], Made]) -> Made | None:
         """As `insist`; None for what is not there."""

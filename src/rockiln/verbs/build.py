@@ -111,7 +111,7 @@ def find_earlier(planned: PlannedTarget, args: argparse.Namespace, invocation: I
     from rockiln.sizes.stored import read_record, read_sizes
 
     if args.since:
-        return measure_image(args.since, invocation, read_access(args)).sizes
+        return measure_image(args.since, invocation, read_access(args, invocation)).sizes
     if record := read_record(record_path(planned)):
         return record
     last = read_sizes(invocation.folders.target_path(planned.id) / "sizes.json")

@@ -39,7 +39,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.sizes.describe_difference import describe_difference
     from rockiln.sizes.difference import compare
 
-    access = read_access(args)
+    access = read_access(args, invocation)
     difference = compare(*(measure_image(word, invocation, access) for word in (args.old, args.new)))
     if args.format == "markdown":
         from rockiln.sizes.release_notes import describe_release

@@ -32,7 +32,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
     tables = []
     for word in args.images:
-        with open_images(word, None, invocation, read_access(args)) as sources:
+        with open_images(word, None, invocation, read_access(args, invocation)) as sources:
             for source in sources:
                 installed = read_installed(source, invocation)
                 tables.append(make_target_table(source.name, installed, invocation))

@@ -95,7 +95,7 @@ def _open_image(args: argparse.Namespace, invocation: Invocation) -> Iterator[Im
     word, row = args.image, None
     if "/" not in word and not Path(word).exists():
         word, row = _find_published(word, invocation) or (word, None)
-    with open_images(word, args.attached, invocation, read_access(args), row) as sources:
+    with open_images(word, args.attached, invocation, read_access(args, invocation), row) as sources:
         if len(sources) != 1:
             raise UsageError(f"{word} names {len(sources)} images", hint="name one")
         yield sources[0]

@@ -67,11 +67,11 @@ def add_promotion(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_access(args: argparse.Namespace) -> Access:
-    """What --plain-http and --ca say."""
+def read_access(args: argparse.Namespace, invocation: Invocation) -> Access:
+    """What --plain-http and --ca say; the console is told of registries that keep us waiting."""
     from rockiln.registry.session import Access
 
-    return Access(plain_http=args.plain_http, ca_path=args.ca)
+    return Access(plain_http=args.plain_http, ca_path=args.ca, tell=invocation.console.say)
 
 
 @contextmanager
@@ -83,7 +83,8 @@ def open_registry(
     from rockiln.registry.upload_notes import NotesFolder
 
     notes = NotesFolder(path=invocation.folders.cache_path / "uploads")
-    with open_repository(reference, invocation.environ, access=read_access(args), notes=notes) as repository:
+    access = read_access(args, invocation)
+    with open_repository(reference, invocation.environ, access=access, notes=notes) as repository:
         repository.log_in(to_push=to_push)
         yield repository
 

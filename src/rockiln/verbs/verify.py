@@ -41,7 +41,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     key = load_public_key(args.key, invocation.folders.project_path)
     verified: list[Verification] = []
     for word in args.images:
-        with open_images(word, args.attached, invocation, read_access(args)) as sources:
+        with open_images(word, args.attached, invocation, read_access(args, invocation)) as sources:
             verified += [
                 verify_image(source, key, invocation.console, with_layers=not args.no_layers, builder=args.builder)
                 for source in sources
