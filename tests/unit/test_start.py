@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,3 +44,30 @@ def test_plan_loads_nothing_heavy(words: tuple[str, ...]) -> None:
 
 def test_finding_that_nothing_is_to_be_done_loads_no_stage() -> None:
     assert list_heavy(START) == set()
+
+
+SLOW_MODULE = """
+import sys, time
+sys.stdout.write("loading\\n")
+sys.stdout.flush()
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM"])
+def test_interrupt_while_modules_are_loaded_is_one_line(tmp_path: Path, signal_name: str) -> None:
+    """The first seconds on a slow disk: a module that takes its time stands for them."""
+    (tmp_path / "argparse.py").write_text(SLOW_MODULE)
+    environ = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
+    argv = [sys.executable, "-m", "rockiln", "plan"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(signal.Signals[signal_name])
+        _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, "rockiln: interrupted; nothing was begun\n")
+
+
+def test_console_script_is_the_guarded_entry() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"rockiln": "rockiln.__main__:main"}
