@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from golden_calls import make_tensors, make_words
 
+from golden_calls import make_tensors, make_words
 from rockiln_kernels.golden import GoldenCase, read_golden
 from rockiln_torch.forms import OpForm, read_forms
 from rockiln_torch.gradients import is_differentiable, is_plain_float

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from golden_calls import name_outputs
 
+from golden_calls import name_outputs
 from op_calls import find_smallest, make_call
 from rockiln_kernels.golden import read_golden
 from rockiln_torch import ops

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from golden_calls import make_array, make_tensor, make_words
 
+from golden_calls import make_array, make_tensor, make_words
 from harness.case import Case
 from harness.compare import find_differences
 from harness.judge import compute_reference, make_cases

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from golden_calls import make_tensors, make_words, name_outputs
 
+from golden_calls import make_tensors, make_words, name_outputs
 from rockiln_kernels.golden import read_golden
 from rockiln_kernels.table import read_table
 from rockiln_torch.framework import compose, read_compositions
