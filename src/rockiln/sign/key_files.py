@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from rockiln.console import printable
 from rockiln.disk import write_whole
 from rockiln.errors import UsageError
-from rockiln.sign.keys import PrivateKey, PublicKey, encrypt_key, generate_key, read_private_key, read_public_key
+from rockiln.sign.keys import (
+    PasswordError,
+    PrivateKey,
+    PublicKey,
+    encrypt_key,
+    generate_key,
+    read_private_key,
+    read_public_key,
+)
 
 PASSWORD = "COSIGN_PASSWORD"  # noqa: S105  # the name of the variable, as cosign has it
 PROJECT_KEY = "cosign.pub"
@@ -17,8 +26,28 @@ _MAX_BYTES = 1 << 16
 
 
 def load_private_key(path: Path, environ: Mapping[str, str]) -> PrivateKey:
-    """Raises UsageError."""
-    return read_private_key(_read(path), environ.get(PASSWORD, "").encode(), printable(str(path)))
+    """With the password of the environment; where none is set, an empty one, and what a person types at a terminal.
+
+    Raises UsageError.
+    """
+    text, name = _read(path), printable(str(path))
+    if PASSWORD in environ:
+        return read_private_key(text, environ[PASSWORD].encode(), name)
+    try:
+        return read_private_key(text, b"", name)
+    except PasswordError:
+        return read_private_key(text, _ask_password(name), name)
+
+
+def _ask_password(name: str) -> bytes:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"{name} is encrypted, and {PASSWORD} is not set", hint=f"{PASSWORD}=… before the command")
+    import getpass
+
+    try:
+        return getpass.getpass(f"password of {name}: ", sys.stderr).encode()
+    except EOFError:
+        raise UsageError(f"{name} is encrypted, and no password was given", hint=f"or set {PASSWORD}") from None
 
 
 def load_public_key(given: Path | None, project_path: Path) -> PublicKey:
@@ -32,6 +61,8 @@ def load_public_key(given: Path | None, project_path: Path) -> PublicKey:
 
 def write_key_pair(prefix: Path, environ: Mapping[str, str]) -> tuple[Path, Path, PublicKey]:
     """PREFIX.key, encrypted with the password (an empty one, if none is set), and PREFIX.pub. Overwrites nothing."""
+    if not prefix.parent.is_dir():
+        raise UsageError(f"there is no folder {printable(str(prefix.parent))}", hint="make it first: mkdir -p")
     private_path, public_path = (prefix.with_name(f"{prefix.name}.{ending}") for ending in ("key", "pub"))
     for path in (private_path, public_path):
         if path.exists():

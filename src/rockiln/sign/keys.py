@@ -29,6 +29,10 @@ _BLOCK = re.compile(rf"-----BEGIN ({'|'.join(LABELS)})-----\s+([A-Za-z0-9+/=\s]+
 _KEY_HINT = "a key is a file of `rockiln generate-key` or `cosign generate-key-pair`, or a PEM file of ECDSA P-256"
 
 
+class PasswordError(UsageError):
+    """The password does not open the key."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicKey:
     """Checks signatures. `key_id` is the sha256 of its DER form, by which envelopes name it."""
@@ -110,8 +114,9 @@ def read_private_key(text: str, password: bytes, name: str) -> PrivateKey:
         else:
             key = load_pem_private_key(text.encode(), password if "ENCRYPTED" in text else None)
     except (ValueError, TypeError) as fault:
-        what = "the password is wrong, or this is no key" if "ENCRYPTED" in text else "this is no private key"
-        raise UsageError(f"{name}: {what}", hint=_KEY_HINT) from fault
+        if "ENCRYPTED" in text and not block:
+            raise PasswordError(f"{name}: the password is wrong, or this is no key", hint=_KEY_HINT) from fault
+        raise UsageError(f"{name}: this is no private key", hint=_KEY_HINT) from fault
     return PrivateKey(key=_require_p256(key, name))
 
 
@@ -153,7 +158,7 @@ def _decrypt(text: str, password: bytes, name: str) -> bytes:
         box = SecretBox(_derive(password, _decode(kdf["salt"]), kdf["params"]))
         return box.decrypt(_decode(value["ciphertext"]), _decode(cipher["nonce"]))
     except CryptoError as fault:
-        raise UsageError(f"{name}: wrong password", hint="it is read from COSIGN_PASSWORD") from fault
+        raise PasswordError(f"{name}: wrong password", hint="it is read from COSIGN_PASSWORD") from fault
     except (KeyError, AttributeError, RecursionError) as fault:
         raise UsageError(f"{name}: a damaged key", hint=_KEY_HINT) from fault
 
