@@ -36,3 +36,11 @@ def test_with_a_rocm_plugin_the_kernels_are_registered_quietly(tmp_path: Path) -
     count, routed = _ask(tmp_path)
     assert count > 0
     assert routed == "True"
+
+
+def test_dir_lists_what_is_imported_on_first_use() -> None:
+    import rockiln_jax
+
+    listed = dir(rockiln_jax)
+    assert set(rockiln_jax.__all__) <= set(listed)
+    assert all(hasattr(rockiln_jax, name) for name in listed)

@@ -26,3 +26,8 @@ def __getattr__(name: str) -> Any:
     if name in {"Registration", "register"}:
         return getattr(import_module("rockiln_jax.registration"), name)
     raise AttributeError(f"module {__name__} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """With what is imported only when it is first used."""
+    return sorted({*globals(), *__all__})
