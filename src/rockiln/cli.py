@@ -78,7 +78,8 @@ def _answer(args: argparse.Namespace) -> int:
     project_path = _find_project(args.project, is_needed=verb.needs_project)
     answer = verb.answer(args, _make_invocation(args, project_path, os.environ))
     as_json = getattr(args, "json", False)
-    _print_result(dump(answer.value).rstrip("\n") if as_json else printable_lines(answer.text))
+    if as_json or answer.text:
+        _print_result(dump(answer.value).rstrip("\n") if as_json else printable_lines(answer.text))
     return _report(answer.fault) if answer.fault else 0
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -77,13 +78,18 @@ class SmokeReport:
 
 
 def run_smoke(
-    image: Image, recipe: Recipe, engine: Engine, tiers: Sequence[str], jobs: int, console: Console
-) -> SmokeReport:
-    """Run the checks of `tiers` (none given: all that the recipe has), `jobs` at a time. Raises EngineError."""
+    image: Image, recipe: Recipe, engine: Engine, tiers: Sequence[str], jobs: int, console: Console, *,
+    is_kept: bool = True,
+) -> SmokeReport:  # fmt: skip
+    """Run the checks of `tiers` (none given: all that the recipe has), `jobs` at a time. Raises EngineError.
+
+    Unless `is_kept`, the engine loses the image's name again, whatever came of it.
+    """
     wanted = tuple(tier for tier in TIERS if tier in (tiers or recipe.smoke_tiers))
     checks = [check for check in find_checks(recipe) if check.tier in wanted]
     loaded = engine.load(image)
     with (
+        _unloaded(engine, loaded, console, is_kept=is_kept),
         console.progress(f"smoke {image.target_id}", len(checks), "checks") as progress,
         ThreadPoolExecutor(max(jobs, 1)) as pool,
     ):
@@ -103,6 +109,19 @@ def run_smoke(
         required_tiers=tuple(tier for tier in TIERS if tier in tiers or tier in recipe.required_tiers),
         checks=(*results, *(_report_empty_tier(tier, recipe) for tier in missing)),
     )
+
+
+@contextmanager
+def _unloaded(engine: Engine, loaded: Loaded, console: Console, *, is_kept: bool) -> Iterator[None]:
+    """At the end of the block; that the engine does not let go of it says nothing about the image."""
+    try:
+        yield
+    finally:
+        if not is_kept:
+            try:
+                engine.unload(loaded)
+            except EngineError as fault:
+                console.warn(f"{loaded.image.reference} stays in {engine.name}: {fault.message}")
 
 
 def _report_empty_tier(tier: str, recipe: Recipe) -> CheckResult:

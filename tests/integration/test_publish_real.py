@@ -94,6 +94,7 @@ def test_tags_are_new_and_name_what_was_tested(first: list[dict[str, Any]]) -> N
 def test_docker_pulls_by_digest_and_runs_what_was_built(registry: Published, first: list[dict[str, Any]]) -> None:
     reference = first[0]["promotion"]["reference"]
     docker("pull", reference)
+    pulled = first[0]["pushed"]["reference"].partition("sha256:")[2][:12]
     try:
         built = json.loads((ROOT / "build" / JAX / "image.json").read_bytes())
         assert docker("image", "inspect", "--format", "{{.Id}}", reference) == built["config_digest"]
@@ -104,9 +105,9 @@ def test_docker_pulls_by_digest_and_runs_what_was_built(registry: Published, fir
         docker("rmi", by_tag)
         text = registry.run("smoke", first[0]["pushed"]["reference"], "--engine", "docker")
         assert "0 failed, 0 unavailable" in text
+        assert f"rockiln/pulled:{pulled}" not in docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
     finally:
-        pulled = first[0]["pushed"]["reference"].partition("sha256:")[2][:12]
-        docker("rmi", "--force", reference, f"rockiln/pulled:{pulled}")
+        docker("rmi", "--force", reference)
 
 
 def test_second_publish_moves_nothing_and_says_so(registry: Published, first: list[dict[str, Any]]) -> None:
@@ -120,7 +121,7 @@ def test_second_publish_moves_nothing_and_says_so(registry: Published, first: li
     text = registry.run("push", JAX, "--to", f"{registry.host}/rk/{{framework}}")
     assert "nothing to send" in text
     reference, key = first[0]["pushed"]["reference"], str(registry.folder / "cosign.pub")
-    assert "nothing moves" in registry.run("promote", reference, "--key", key)
+    assert "no tag moves" in registry.run("promote", reference, "--key", key)
 
 
 def test_result_of_another_key_counts_nothing(registry: Published, first: list[dict[str, Any]]) -> None:

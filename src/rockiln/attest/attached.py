@@ -11,6 +11,7 @@ import base64
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,8 @@ def write_attached(folder: Path, attachments: Sequence[Attachment]) -> None:
         write_whole(made / "index.json", _make_index(attachments), 0o444)
         remove_folder(folder)
         made.rename(folder)
+    with suppress(OSError):  # another process attaches at this moment
+        (folder.parent / ".attaching").rmdir()
 
 
 def read_attached(folder: Path) -> tuple[Attachment, ...]:

@@ -11,6 +11,8 @@ from rockiln.plan import PlannedTarget
 from rockiln.publish.results import TierResult
 
 CPU = "cpu"
+NO_RESULT = "no result is attached to this digest"
+NONE_COUNTS = "of the results that are attached to this digest none counts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ def judge_results(planned: PlannedTarget, checks: Sequence[Check], results: Iter
         its = [result for result in newest if result.tier == tier and (not arch or _covers(result, arch))]
         ran = [result for result in its if result.status != "unavailable"]
         if not ran:
-            untested[name] = its[-1].reason if its else "no result is attached to this digest"
+            untested[name] = its[-1].reason if its else NO_RESULT
         elif ran[-1].status == "failed":
             failed[name] = ran[-1].reason
         elif lacking := wanted - set(ran[-1].passed):
@@ -79,21 +81,24 @@ def _covers(result: TierResult, arch: str) -> bool:
 def require_fit(planned: PlannedTarget, verdict: Verdict, refused: Sequence[str], *, allow_untested: bool) -> None:
     """Raises PromotionError where tags may not move."""
     required = {part for part in verdict.untested if part.partition(" ")[0] in planned.recipe.required_tiers}
+    untested = {part: NONE_COUNTS if refused and why == NO_RESULT else why for part, why in verdict.untested.items()}
     lines = [f"  {part}: failed: {reason}" for part, reason in verdict.failed.items()]
     lines += [
         f"  {part}: not tested: {reason}"
-        for part, reason in verdict.untested.items()
+        for part, reason in untested.items()
         if part in required or not (allow_untested and verdict.tested)
     ]
     lines += [] if verdict.tested or lines else ["  its recipe has no tier of checks, so nothing is known of it"]
     if not lines:
         return
     lines += [f"  does not count: {reason}" for reason in refused]
-    raise PromotionError(f"{planned.id}: no tag moves:\n" + "\n".join(lines), hint=_advise(verdict, required))
+    raise PromotionError(f"{planned.id}: no tag moves:\n" + "\n".join(lines), hint=_advise(verdict, required, refused))
 
 
-def _advise(verdict: Verdict, required: set[str]) -> str:
+def _advise(verdict: Verdict, required: set[str], refused: Sequence[str]) -> str:
     if verdict.failed:
         return "build an image that passes; a newer run of rockiln smoke --attest that passes counts as well"
-    smoke = "rockiln smoke REF@sha256 --attest --tier TIER, on a machine that can"
+    smoke = "rockiln smoke REF@sha256:… --attest --key FILE --tier TIER, on a machine that can"
+    if any("not signed: " not in reason for reason in refused):
+        return f"give promote the key that signed the results (--key FILE); or {smoke}"
     return smoke if required else f"{smoke}; or --allow-untested, which is written into the image's index"

@@ -65,6 +65,8 @@ class Promotion:
     untested: Mapping[str, str]
     tags: tuple[TagMove, ...]
     is_dry: bool = False
+    is_signed: bool = False
+    """Whether the index is signed; with `is_dry`, would be."""
 
 
 def read_published(repository: Repository, digest: str) -> tuple[Published, ...]:
@@ -131,7 +133,7 @@ def promote_images(
                 _move(repository, index, move)
     return Promotion(
         target_id=images[0].target_id, reference=f"{repository.name}@{index.digest}", tested=verdict.tested,
-        untested=verdict.untested, tags=moves, is_dry=is_dry,
+        untested=verdict.untested, tags=moves, is_dry=is_dry, is_signed=sign is not None,
     )  # fmt: skip
 
 
@@ -168,11 +170,13 @@ def describe_promotion(promotion: Promotion) -> str:
     """The reference on a line of its own, what was proven, then a line a tag."""
     lines = [promotion.reference, f"  tested: {', '.join(promotion.tested) or 'nothing'}"]
     lines += [f"  untested: {part}: {reason}" for part, reason in promotion.untested.items()]
+    if promotion.is_signed:
+        lines.append(f"  the index {'would be' if promotion.is_dry else 'is'} signed")
     moved = [move for move in promotion.tags if move.is_move]
     would = "would move" if promotion.is_dry else "moved"
     for move in moved:
         came = f"{would} from {move.before[:19]}…" if move.before else ("would be new" if promotion.is_dry else "new")
         lines.append(f"  {move.tag}: {came} ({move.meaning})")
     if not moved:
-        lines.append(f"  nothing moves: {', '.join(move.tag for move in promotion.tags)} named this image already")
+        lines.append(f"  no tag moves: {', '.join(move.tag for move in promotion.tags)} named this image already")
     return "\n".join(lines)

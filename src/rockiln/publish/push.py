@@ -38,6 +38,8 @@ class Pushed:
     manifests: tuple[str, ...]
     """Digests of the manifests that were not there before."""
     is_dry: bool = False
+    attached: tuple[str, ...] = ()
+    """Digests of the statements that lie beside the image: signature, provenance and SBOM."""
 
     @property
     def moved_bytes(self) -> int:
@@ -112,10 +114,15 @@ def _mount(repository: Repository, digest: str, sibling: str) -> bool:
 
 def describe_pushed(pushed: Pushed) -> str:
     """The reference on a line of its own, and what went."""
+    return _describe_blobs(pushed) + ("\n  signature, provenance and SBOM are attached" if pushed.attached else "")
+
+
+def _describe_blobs(pushed: Pushed) -> str:
     counts = Counter(blob.way for blob in pushed.blobs)
     total = format_bytes(sum(blob.size_bytes for blob in pushed.blobs))
     if not pushed.manifests and set(counts) <= {"there"}:
-        return f"{pushed.reference}\n  nothing to send: {counts['there']} blobs ({total}) and the manifest are there"
+        there = f"{counts['there']} blobs ({total}) and the manifest are there"
+        return f"{pushed.reference}\n  nothing to send of the image: {there}"
     would = "would be " if pushed.is_dry else ""
     return (
         f"{pushed.reference}\n  {len(pushed.blobs)} blobs ({total}): {counts['uploaded']} {would}uploaded "

@@ -88,5 +88,5 @@ def require_digest(name: str) -> Reference:
 
 
 def is_reference(word: str) -> bool:
-    """Whether a word of the command line means an image in a registry and not a target: ids hold neither / nor @."""
-    return "/" in word and "@" in word
+    """Whether a word of the command line means an image in a registry and not a target: ids hold no /."""
+    return "/" in word

@@ -13,7 +13,10 @@ __all__ = ["Answer", "format_bytes", "tabulate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A verb's result. `fault` is set where there is both a result to print and a reason not to exit with 0."""
+    """A verb's result. `fault` is set where there is both a result to print and a reason not to exit with 0.
+
+    No text, no line: a program that was run has had standard output to itself.
+    """
 
     text: str
     value: object

@@ -14,6 +14,8 @@ from rockiln.verbs.arguments import add_engine, add_jobs, add_json, add_targets
 from rockiln.verbs.registry_options import add_destination, add_promotion, add_registry_options, add_signing
 
 if TYPE_CHECKING:
+    from rockiln.publish.preview import Preview
+    from rockiln.publish.push import Pushed
     from rockiln.registry.client import RegistryClient
 
 
@@ -43,7 +45,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     pushed = [push_target(planned, args, invocation) for planned in chosen]
     answers = [Answer(text=describe_pushed(item), value=item) for item in pushed]
     if args.dry_run:
-        return Answer(text="\n".join(item.text for item in answers), value=[{"pushed": item} for item in pushed])
+        return _preview(chosen, pushed, args, invocation)
     values: list[dict[str, object]] = []
     for planned, item in zip(chosen, list(pushed), strict=True):
         finished = _finish(planned, item.reference, args, invocation)
@@ -52,6 +54,50 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         if finished.fault:
             break
     return Answer(text="\n".join(item.text for item in answers), value=values, fault=answers[-1].fault)
+
+
+def _preview(
+    chosen: tuple[PlannedTarget, ...], pushed: list[Pushed], args: argparse.Namespace, invocation: Invocation
+) -> Answer:
+    from rockiln.publish.preview import describe_preview
+    from rockiln.publish.push import describe_pushed
+
+    previews = [_preview_one(*pair, args, invocation) for pair in zip(chosen, pushed, strict=True)]
+    pairs = list(zip(pushed, previews, strict=True))
+    lines = [f"{describe_pushed(item)}\n{describe_preview(preview)}" for item, preview in pairs]
+    if bool(args.key) == args.unsigned:
+        lines.append("without --dry-run it wants --key FILE, or --unsigned")
+    return Answer(text="\n".join(lines), value=[{"pushed": item, "would": preview} for item, preview in pairs])
+
+
+def _preview_one(
+    planned: PlannedTarget, item: Pushed, args: argparse.Namespace, invocation: Invocation
+) -> Preview:  # fmt: skip
+    """What follows the push; nothing is sent, and no check is run."""
+    from rockiln.built_values import has_value
+    from rockiln.console import Console
+    from rockiln.publish.preview import Preview, list_tags
+    from rockiln.publish.tags import choose_date, make_tags
+    from rockiln.registry.reference import require_digest
+    from rockiln.verbs.image_words import ATTACHED
+    from rockiln.verbs.registry_options import open_registry
+    from rockiln.verbs.smoke import read_built_image
+    from rockiln.verification.check_image import check_image
+    from rockiln.verification.sources import LayoutSource
+
+    folder, reference = invocation.folders.target_path(planned.id), require_digest(item.reference)
+    layout_path = read_built_image(planned, invocation).layout_path
+    labels = check_image(LayoutSource(layout_path, layout_path), Console(None), with_layers=False).labels
+    date = choose_date(args.date, invocation.environ, invocation.clock())
+    tags = make_tags(planned, invocation.plan, invocation.matrix.publish, labels, date)
+    with open_registry(reference, args, invocation, to_push=False) as repository:
+        is_there = bool(repository.find_digest(reference.digest))
+        is_passed = is_there and _is_passed(planned, reference.digest, repository, args, invocation)
+        meanings, before = list_tags(repository, tags)
+    return Preview(
+        has_statements=(folder / ATTACHED).is_dir() or (bool(args.key) and has_value(folder, "lock")),
+        tiers=() if is_passed else planned.recipe.smoke_tiers, is_signed=bool(args.key), tags=meanings, before=before,
+    )  # fmt: skip
 
 
 def _attest(chosen: tuple[PlannedTarget, ...], key_path: Path, invocation: Invocation) -> None:

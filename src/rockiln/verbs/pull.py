@@ -72,6 +72,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     is_run = args.run is not None
     if is_run and (args.dry_run or args.host):
         raise UsageError("--run runs it here and now", hint="leave out --dry-run and --host")
+    if is_run and args.json:
+        raise UsageError("--run leaves standard output to the program", hint="leave out --json")
     host = read_host() if args.host is None else _read_doctor(args.host)
     with _open_image(args, invocation) as source:
         digest, archs, key_id = _verify(source, args, invocation)
@@ -83,8 +85,11 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     line = _describe_run(name, fit, host, args, invocation)
     notes = (fit.reason, *line.notes) if fit.reason else line.notes
     pulled = Pulled(name=name, digest=digest, archs=archs, key_id=key_id, argv=line.argv, notes=notes)
-    fault = _run(pulled.argv, invocation) if is_run else None
-    return Answer(text="\n".join(_describe(pulled)), value=pulled, fault=fault)
+    text = "\n".join(_describe(pulled))
+    if not is_run:
+        return Answer(text=text, value=pulled)
+    invocation.console.say(text)
+    return Answer(text="", value=pulled, fault=_run(pulled.argv, invocation))
 
 
 @contextmanager
@@ -200,7 +205,6 @@ def _run(argv: Sequence[str], invocation: Invocation) -> EngineError | None:
     program = shutil.which(argv[0], path=invocation.environ.get("PATH"))
     if program is None:
         raise UnavailableError("docker: there is no docker command here", hint="run the line where there is one")
-    invocation.console.say(shlex.join(argv))
     done = subprocess.run([program, *argv[1:]], check=False, env=dict(invocation.environ))
     return EngineError(f"the container ended with exit code {done.returncode}") if done.returncode else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rockiln.invocation import Invocation
@@ -57,7 +58,9 @@ def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: In
         if attached_path.is_dir() and not args.dry_run:
             from rockiln.attest.push_attached import push_if_attested
 
-            push_if_attested(repository, attached_path, layout.images[0].manifest.digest, invocation.console)
+            digest = layout.images[0].manifest.digest
+            attached = push_if_attested(repository, attached_path, digest, invocation.console)
+            pushed = replace(pushed, attached=attached)
     if not args.dry_run:
         write_value(pushed, invocation.folders.target_path(planned.id) / "push.json")
     return pushed

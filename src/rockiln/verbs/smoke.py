@@ -109,7 +109,10 @@ def smoke_reference(
     image, planned = pull_row(reference, repository, invocation)
     _require_tiers(planned, args.tier)
     engine = choose_engine(args.engine, invocation)
-    report = run_smoke(image, planned.recipe, engine, tuple(args.tier), invocation.jobs, invocation.console)
+    report = run_smoke(
+        image, planned.recipe, engine, tuple(args.tier), invocation.jobs, invocation.console,
+        is_kept=engine.name != "docker",  # the embedded engine's trees are shared with builds, and of the cache
+    )  # fmt: skip
     text = describe_report(report)
     if args.attest:
         ran = [check for check in find_checks(planned.recipe) if check.tier in {item.tier for item in report.checks}]

@@ -92,7 +92,7 @@ def test_second_promotion_moves_nothing_even_on_another_day(
     server.asked.clear()
     again = promote(repository, layout, tags=Tags(row="cpu-jax1.0", date="20270101", moving=(LATEST,)))
     assert not [asked for asked in server.asked if asked.method not in {"GET", "HEAD"}]
-    assert "nothing moves: cpu-jax1.0, latest named this image already" in describe_promotion(again)
+    assert "no tag moves: cpu-jax1.0, latest named this image already" in describe_promotion(again)
 
 
 def test_newer_build_moves_the_rows_tag_and_leaves_the_dated_one(

@@ -42,7 +42,7 @@ def test_second_push_sends_nothing_and_says_so(server: RegistryServer, tmp_path:
     server.asked.clear()
     pushed = push(layout, f"{server.host}/a/jax", {})
     assert {asked.method for asked in server.asked} == {"HEAD", "GET"}
-    assert "nothing to send: 5 blobs" in describe_pushed(pushed)
+    assert "nothing to send of the image: 5 blobs" in describe_pushed(pushed)
 
 
 def test_layers_of_another_repository_are_mounted(server: RegistryServer, tmp_path: Path) -> None:

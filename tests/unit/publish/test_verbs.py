@@ -66,7 +66,7 @@ def test_publish_pushes_smokes_and_tags(
     text = capsys.readouterr().out
     assert "nothing to send" in text
     assert "passed its required tiers on this digest before" in text
-    assert f"nothing moves: {row} named this image already" in text
+    assert f"no tag moves: {row} named this image already" in text
 
 
 def test_gpu_row_needs_permission_where_there_is_no_gpu(
@@ -142,7 +142,7 @@ def test_private_key_signs_what_tags_name(
     assert json.loads(payload)["critical"]["image"]["docker-manifest-digest"] == index
     assert project.run("publish", CPU_ID, *project.to, "--key", f"{prefix}.key") == 0
     assert server.repo("rk/jax").tags == tags
-    assert "nothing moves" in capsys.readouterr().out
+    assert "no tag moves" in capsys.readouterr().out
 
 
 def test_layers_that_rows_share_go_once(project: Project, server: RegistryServer, capsys: Said) -> None:

@@ -70,3 +70,28 @@ def test_run_and_another_host_exclude_each_other(
 ) -> None:
     host = write_doctor(tmp_path / "host.json")
     assert run(capsys, tmp_path, "--key", key_path, "--host", host, "--run", "true")[0] == 2
+
+
+def test_program_has_standard_output_to_itself(
+    tmp_path: Path, key_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docker = tmp_path / "bin/docker"
+    docker.parent.mkdir()
+    docker.write_text("#!/bin/sh\necho from the program\nexit 7\n")
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", str(docker.parent), prepend=":")
+    monkeypatch.setattr("rockiln.verbs.pull._bring", lambda _source, _invocation: "rockiln/tiny:1")
+    signed = make_named(tmp_path / "signed")
+    words = ("pull", str(signed.path / "image"), "--key", str(key_path), "--any-gpu", "--run", "true")
+    assert main(list(words)) == 13
+    said = capfd.readouterr()
+    assert said.out == "from the program\n"
+    assert said.err.count("docker run --rm") == 1
+    assert "the container ended with exit code 7" in said.err
+
+
+def test_json_and_a_program_do_not_share_standard_output(
+    tmp_path: Path, key_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, said = run(capsys, tmp_path, "--key", key_path, "--json", "--run", "true")
+    assert (code, "leave out --json" in said) == (2, True)

@@ -76,3 +76,4 @@ def test_ids_of_targets_are_no_references() -> None:
     assert is_reference(f"ghcr.io/user/jax@{DIGEST}")
     assert not is_reference("jax-0.6.2-cpu-py3.11-debian-12")
     assert not is_reference("jax-*")
+    assert is_reference("ghcr.io/user/jax:latest")

@@ -185,3 +185,8 @@ def test_attaching_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for path in sorted((one.path / "attached").rglob("*")):
         other = two.path / path.relative_to(one.path)
         assert path.is_dir() or path.read_bytes() == other.read_bytes()
+
+
+def test_nothing_but_image_and_attached_is_left(tmp_path: Path) -> None:
+    signed = make_signed(tmp_path / "signed")
+    assert sorted(path.name for path in signed.path.iterdir()) == ["attached", "image"]
