@@ -34,7 +34,7 @@ def test_row_without_gpus_needs_its_cpu_tier() -> None:
 
 def test_nothing_attested_moves_no_tag_whatever_is_allowed() -> None:
     verdict = judge_results(make_row(), CHECKS, [])
-    with pytest.raises(PromotionError, match="cpu: not tested: of the results .* none counts") as caught:
+    with pytest.raises(PromotionError, match=r"cpu: not tested: of the results .* none counts") as caught:
         require_fit(make_row(), verdict, ("sha256:ab…: not signed: --allow-unsigned takes it",), allow_untested=True)
     assert "does not count: sha256:ab…: not signed" in caught.value.message
     assert "rockiln smoke REF@sha256:… --attest --key FILE" in caught.value.hint
