@@ -63,11 +63,11 @@ def test_nothing_of_a_gpu_is_opened() -> None:
     assert run_python(code).stdout == "[]\n"
 
 
-def test_import_takes_less_than_ten_milliseconds() -> None:
-    """CPU time, since the tests' machine is shared; tests/bench/import_cost.py measures whole imports of torch."""
+def test_import_does_not_become_several_times_as_slow() -> None:
+    """The aim is 10 ms, 5 are usual: tests/bench/import_cost.py measures. In CPU time, with room for a busy machine."""
     code = (
         "import time, torch\nstart = time.thread_time()\nimport rockiln_torch\n"
         "print((time.thread_time() - start) * 1e3)"
     )
     times = [float(run_python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0").stdout) for _ in range(5)]
-    assert statistics.median(times) < 10
+    assert statistics.median(times) < 40
