@@ -43,6 +43,7 @@ from rockiln.locked import LockedTarget
 from rockiln.names import image_reference
 from rockiln.plan import PlannedTarget
 from rockiln.regular_files import read_regular, size_of_regular
+from rockiln.shape_faults import name_shape_fault
 
 REF_NAME = "org.opencontainers.image.ref.name"
 IMAGE_NAME = "io.containerd.image.name"
@@ -164,7 +165,8 @@ def read_image(layout_path: Path) -> Image:
     except OSError as fault:
         raise ImageError(f"{fault.filename}: {fault.strerror}", hint=REBUILD_HINT) from fault
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as fault:
-        raise ImageError(f"{layout_path}: not an image that rockiln wrote: {fault!r}", hint=REBUILD_HINT) from fault
+        message = f"{layout_path}: not an image that rockiln wrote: {name_shape_fault(fault)}"
+        raise ImageError(message, hint=REBUILD_HINT) from fault
     for layer in layers:
         _require_size(layout_path, layer)
     return Image(

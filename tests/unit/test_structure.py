@@ -18,7 +18,7 @@ SOURCE = ROOT / "src"
 
 FLOORS = (
     ("errors", "readers", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree",
-     "regular_files"),
+     "regular_files", "shape_faults"),
     (
         "disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked",
         "publish_policy",

@@ -24,6 +24,7 @@ from rockiln.image_config import CONFIG_TYPE, MANIFEST_TYPE, describe, encode, h
 from rockiln.regular_files import read_regular
 from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
 from rockiln.scratch import Scratch, remove_folder
+from rockiln.shape_faults import name_shape_fault
 from rockiln.sign.keys import PrivateKey
 from rockiln.sign.simple_signing import PAYLOAD_TYPE, SIGNATURE_ANNOTATION, make_payload
 
@@ -149,7 +150,7 @@ def read_attached(folder: Path) -> tuple[Attachment, ...]:
     except OSError as fault:
         raise VerificationError(f"{index_path}: {fault.strerror}", hint="was it copied whole?") from fault
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
-        raise VerificationError(f"{index_path}: damaged: {fault!r}") from fault
+        raise VerificationError(f"{index_path}: damaged: {name_shape_fault(fault)}") from fault
     attachments = tuple(_read_one(folder, digest, str(said.get(REF_NAME, ""))) for digest, said in entries)
     _require_own_form(folder, content, attachments)
     return attachments
@@ -169,7 +170,7 @@ def _read_one(folder: Path, digest: str, tag: str) -> Attachment:
         document = json.loads(manifest)
         digests = [str(row["digest"]) for row in (document["config"], *document["layers"])]
     except (ValueError, KeyError, TypeError, RecursionError) as fault:
-        raise VerificationError(f"{_blob_path(folder, digest)}: not a manifest: {fault!r}") from fault
+        raise VerificationError(f"{_blob_path(folder, digest)}: not a manifest: {name_shape_fault(fault)}") from fault
     if tag and tag != _name_tag(document):
         raise VerificationError(f"{folder / 'index.json'}: {tag} is not the tag of {digest}")
     return Attachment(manifest=manifest, blobs={one: _read_blob(folder, one) for one in digests}, tag=tag)

@@ -10,6 +10,7 @@ import json
 
 from rockiln.errors import VerificationError
 from rockiln.image_config import encode
+from rockiln.shape_faults import name_shape_fault
 from rockiln.sign.keys import PrivateKey, PublicKey
 
 ENVELOPE_TYPE = "application/vnd.dsse.envelope.v1+json"
@@ -39,7 +40,8 @@ def open_envelope(content: bytes, key: PublicKey, name: str) -> bytes:
         kind = str(value["payloadType"])
         signatures = [base64.b64decode(row["sig"], validate=True) for row in value["signatures"]]
     except (ValueError, KeyError, TypeError, RecursionError) as fault:
-        raise VerificationError(f"{name}: not a DSSE envelope: {fault!r}", hint="sign the image anew") from fault
+        what = name_shape_fault(fault)
+        raise VerificationError(f"{name}: not a DSSE envelope: {what}", hint="sign the image anew") from fault
     if kind != STATEMENT_TYPE:
         raise VerificationError(f"{name}: holds {kind!r}, no in-toto statement")
     signed = encode_pre_authentication(kind, payload)

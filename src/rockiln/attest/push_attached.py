@@ -12,6 +12,7 @@ from rockiln.console import Console
 from rockiln.errors import RegistryError
 from rockiln.image_config import MANIFEST_TYPE, encode
 from rockiln.registry.protocol import Manifest, Repository, source_of_bytes
+from rockiln.shape_faults import name_shape_fault
 
 
 def push_if_attested(repository: Repository, folder: Path, digest: str, console: Console) -> tuple[str, ...]:
@@ -55,7 +56,7 @@ def _merge(attachment: Attachment, there: Manifest, name: str) -> bytes:
         theirs: list[Mapping[str, Any]] = [dict(row) for row in there.document["layers"]]  # type: ignore[attr-defined]  # of JSON
     except (ValueError, KeyError, TypeError) as fault:
         hint = "who pushed this tag?"
-        raise RegistryError(f"{name}:{attachment.tag} is no manifest: {fault!r}", hint=hint) from fault
+        raise RegistryError(f"{name}:{attachment.tag} is no manifest: {name_shape_fault(fault)}", hint=hint) from fault
     more = [row for row in theirs if row not in ours["layers"]]
     if not more:
         return attachment.manifest

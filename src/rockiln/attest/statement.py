@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rockiln.image_config import encode
+from rockiln.shape_faults import name_shape_fault
 
 TYPE = "https://in-toto.io/Statement/v1"
 PROVENANCE = "https://slsa.dev/provenance/v1"
@@ -50,4 +51,4 @@ def read_statement(content: bytes) -> Statement:
         predicate = dict(value["predicate"].items())
         return Statement(digests=digests, predicate_type=str(value["predicateType"]), predicate=predicate)
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
-        raise ValueError(f"not an in-toto statement: {fault!r}") from fault
+        raise ValueError(f"not an in-toto statement: {name_shape_fault(fault)}") from fault

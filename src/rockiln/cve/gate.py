@@ -54,9 +54,13 @@ class Rules:
 
 
 def judge_findings(
-    sbom: Mapping[str, Any], reports: Sequence[ScanReport], waivers: Sequence[Waiver], rules: Rules
+    sbom: Mapping[str, Any], reports: Sequence[ScanReport], waivers: Sequence[Waiver], rules: Rules,
+    sbom_name: str = "",
 ) -> Judgement:
-    """Raises UsageError where a report names a package that the SBOM lacks: it is of another image."""
+    """Raises UsageError where a report names a package that the SBOM lacks, or neither a package nor what it scanned:
+    it may be of another image, or cut short. `sbom_name` is the SBOM's file, which scanners name."""
+    for report in reports:
+        _require_subject(report, sbom, sbom_name)
     subject = str(sbom["metadata"]["component"]["name"])
     components = _index_components(sbom)
     harmless = merge_harmless(reports)
@@ -70,6 +74,21 @@ def judge_findings(
     used = {one.waiver for one in judged}
     unused = tuple(one for one in waivers if one not in used)
     return Judgement(subject=subject, date=rules.date, fail_on=rules.fail_on, judged=judged, unused=unused)
+
+
+def _require_subject(report: ScanReport, sbom: Mapping[str, Any], sbom_name: str) -> None:
+    """What finds something is held against the SBOM by its packages; what finds nothing has to say what it scanned."""
+    component = sbom["metadata"]["component"]
+    name = str(component["name"])
+    known = {
+        sbom_name, name, name.rpartition("/")[2], str(sbom["serialNumber"]), str(component.get("version") or ""),
+        str(component.get("bom-ref") or ""),
+    } - {""}  # fmt: skip
+    if report.findings or report.not_affected or report.subjects & known:
+        return
+    said = f"is of {', '.join(sorted(report.subjects))}" if report.subjects else "does not say what was scanned"
+    hint = f"scan {sbom_name or 'sbom.cdx.json'} of this very image anew: `trivy sbom FILE`, `grype sbom:FILE`"
+    raise UsageError(f"a report of {report.scanner}'s form finds nothing and {said}, not {name}: cut short?", hint=hint)
 
 
 def find_fault(judgements: Iterable[Judgement]) -> VulnerableError | None:

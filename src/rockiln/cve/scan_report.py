@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rockiln.errors import UsageError
+from rockiln.shape_faults import name_shape_fault
 
 SEVERITIES = ("negligible", "low", "medium", "unknown", "high", "critical")
 """The least first. What no scanner has rated counts for more than medium, since nobody knows."""
@@ -45,33 +46,76 @@ class ScanReport:
     findings: tuple[ScanFinding, ...]
     not_affected: tuple[tuple[str, str], ...] = ()
     """(id, purl) of which a VEX document says that it does no harm."""
+    subjects: frozenset[str] = frozenset()
+    """What the report says it scanned: names, the last parts of paths, digests, the serial number of an SBOM."""
 
 
 def read_report(content: bytes, name: str) -> ScanReport:
     """Raises UsageError for anything that is none of the three."""
     try:
         value = json.loads(content)
+        if not isinstance(value, dict):
+            raise ValueError("no JSON object")  # noqa: TRY301, TRY004  # one message for all
         scanner, read = _find_reader(value)
         findings = sorted(set(read(value)))
         harmless = sorted(set(_read_harmless(value))) if scanner == "cyclonedx" else []
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
-        raise UsageError(f"{name}: not a scanner's report: {fault!r}", hint=_HINT) from fault
-    return ScanReport(scanner=scanner, findings=tuple(findings), not_affected=tuple(harmless))
+        raise UsageError(f"{name}: not a scanner's report: {name_shape_fault(fault)}", hint=_HINT) from fault
+    subjects = frozenset(part for one in _SUBJECTS[scanner](value) if one for part in (one, one.rpartition("/")[2]))
+    return ScanReport(
+        scanner=scanner, findings=tuple(findings), not_affected=tuple(harmless), subjects=subjects
+    )  # fmt: skip
 
 
 def _find_reader(value: Mapping[str, Any]) -> tuple[str, Any]:
     if value.get("bomFormat") == "CycloneDX":
+        if "vulnerabilities" not in value:
+            raise ValueError("CycloneDX without vulnerabilities: an SBOM, and no scan of one")
         return "cyclonedx", _read_cyclonedx
     if "matches" in value:
         return "grype", _read_grype
     if "SchemaVersion" in value:
+        if value["SchemaVersion"] != 2:
+            raise ValueError(f"Trivy's SchemaVersion {value['SchemaVersion']!r}; 2 is read")
         return "trivy", _read_trivy
     raise ValueError("neither Trivy's, Grype's nor CycloneDX")
 
 
+def _list(value: Mapping[str, Any], key: str) -> list[Any]:
+    """What is there under `key` has to be a list; null or not there is empty."""
+    found = value.get(key)
+    if found is not None and not isinstance(found, list):
+        raise ValueError(f"{key} is no list")
+    return found or []
+
+
+def _name_trivy(value: Mapping[str, Any]) -> list[str]:
+    return [str(value.get("ArtifactName") or "")]
+
+
+def _name_grype(value: Mapping[str, Any]) -> list[str]:
+    """`source.target` is a path, or says of an image what it is called."""
+    source = value.get("source")
+    target = source.get("target") if isinstance(source, dict) else None
+    if isinstance(target, dict):
+        return [str(target.get(key) or "") for key in ("userInput", "manifestDigest", "imageID")]
+    return [target] if isinstance(target, str) else []
+
+
+def _name_cyclonedx(value: Mapping[str, Any]) -> list[str]:
+    """The component that it is about; a VEX document names an SBOM by a BOM-Link, urn:cdx:SERIAL/VERSION#REF."""
+    metadata = value.get("metadata")
+    component = metadata.get("component") if isinstance(metadata, dict) else None
+    named = [str(component.get(key) or "") for key in ("name", "bom-ref")] if isinstance(component, dict) else []
+    return [str(value.get("serialNumber") or ""), *named]
+
+
+_SUBJECTS = {"trivy": _name_trivy, "grype": _name_grype, "cyclonedx": _name_cyclonedx}
+
+
 def _read_trivy(value: Mapping[str, Any]) -> Iterator[ScanFinding]:
-    for result in value.get("Results") or ():
-        for row in result.get("Vulnerabilities") or ():
+    for result in _list(value, "Results"):
+        for row in _list(result, "Vulnerabilities"):
             yield ScanFinding(
                 id=str(row["VulnerabilityID"]), package=str(row["PkgName"]), version=str(row["InstalledVersion"]),
                 purl=str((row.get("PkgIdentifier") or {}).get("PURL", "")), severity=_rate(row.get("Severity")),
@@ -80,7 +124,7 @@ def _read_trivy(value: Mapping[str, Any]) -> Iterator[ScanFinding]:
 
 
 def _read_grype(value: Mapping[str, Any]) -> Iterator[ScanFinding]:
-    for row in value["matches"]:
+    for row in _list(value, "matches"):
         found, artifact = row["vulnerability"], row["artifact"]
         aliases = {str(one["id"]) for one in row.get("relatedVulnerabilities") or ()} - {str(found["id"])}
         yield ScanFinding(
@@ -93,7 +137,7 @@ def _read_grype(value: Mapping[str, Any]) -> Iterator[ScanFinding]:
 
 def _read_cyclonedx(value: Mapping[str, Any]) -> Iterator[ScanFinding]:
     components = {str(one.get("bom-ref", "")): one for one in value.get("components") or ()}
-    for row in value.get("vulnerabilities") or ():
+    for row in _list(value, "vulnerabilities"):
         if (row.get("analysis") or {}).get("state") in _HARMLESS:
             continue
         severities = [_rate(one.get("severity")) for one in row.get("ratings") or ()] or ["unknown"]
@@ -111,7 +155,7 @@ _HARMLESS = frozenset({"not_affected", "false_positive", "resolved", "resolved_w
 
 
 def _read_harmless(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for row in value.get("vulnerabilities") or ():
+    for row in _list(value, "vulnerabilities"):
         if (row.get("analysis") or {}).get("state") in _HARMLESS:
             yield from ((str(row["id"]), _strip_link(str(one["ref"]))) for one in row.get("affects") or ())
 

@@ -13,6 +13,7 @@ from rockiln.engines.protocol import Command
 from rockiln.errors import EngineError
 from rockiln.image import Image
 from rockiln.regular_files import open_regular, read_regular
+from rockiln.shape_faults import name_shape_fault
 
 MAX_BYTES = 16 << 20
 REBUILD_HINT = "the image on disk is damaged: rockiln build --verify TARGET"
@@ -76,7 +77,8 @@ def read_start(image: Image) -> Start:
         )
         start = _parse_start(config.get("config") or {})
     except (KeyError, TypeError, ValueError) as error:
-        raise EngineError(f"{image.layout_path}: not an OCI image: {error!r}", hint=REBUILD_HINT) from error
+        what = name_shape_fault(error)
+        raise EngineError(f"{image.layout_path}: not an OCI image: {what}", hint=REBUILD_HINT) from error
     if not agree:
         raise EngineError(f"{image.layout_path}: manifest, config and layers disagree", hint=REBUILD_HINT)
     return start

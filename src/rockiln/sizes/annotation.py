@@ -12,6 +12,7 @@ from typing import Any
 
 from rockiln.errors import ImageError
 from rockiln.image_config import LAYER_OWNERS, LAYER_TITLE, LAYER_UNPACKED, encode
+from rockiln.shape_faults import name_shape_fault
 from rockiln.sizes.inventory import LayerSize, PackageSize, Sizes
 
 ANNOTATION = "dev.rockiln.sizes"
@@ -44,7 +45,7 @@ def read_manifest(name: str, digest: str, manifest: Mapping[str, Any], diff_ids:
         kinds = {str(kind): int(size_bytes) for kind, size_bytes in said.get("kinds", {}).items()}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as fault:
         hint = "is this an image for linux/amd64?"
-        raise ImageError(f"{name}: not an image manifest: {fault!r}", hint=hint) from fault
+        raise ImageError(f"{name}: not an image manifest: {name_shape_fault(fault)}", hint=hint) from fault
     return Sizes(
         name=name, digest=digest, compressed_bytes=sum(layer.compressed_bytes for layer in layers),
         unpacked_bytes=sum(package.size_bytes for package in packages.values()), packages=packages, archs=archs,

@@ -10,6 +10,7 @@ from typing import Any
 from rockiln.built_values import has_value, read_value
 from rockiln.disk import write_whole
 from rockiln.errors import ImageError, UsageError
+from rockiln.shape_faults import name_shape_fault
 from rockiln.sizes.annotation import ANNOTATION, annotate, read_manifest
 from rockiln.sizes.difference import Measured
 from rockiln.sizes.inventory import FileSize, LayerSize, PackageSize, Sizes
@@ -80,4 +81,4 @@ def read_record(path: Path) -> Sizes | None:
         return read_manifest("/".join(path.parts[-4:]), "", manifest)
     except (ValueError, KeyError, TypeError, AttributeError, ImageError) as fault:
         hint = "rockiln build --record-sizes TARGET writes it anew"
-        raise UsageError(f"{path}: not a record of sizes: {fault!r}", hint=hint) from fault
+        raise UsageError(f"{path}: not a record of sizes: {name_shape_fault(fault)}", hint=hint) from fault

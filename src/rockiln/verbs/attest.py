@@ -14,6 +14,7 @@ from rockiln.image import Image
 from rockiln.invocation import Invocation
 from rockiln.jsonable import write_value
 from rockiln.plan import PlannedTarget
+from rockiln.shape_faults import name_shape_fault
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets
 from rockiln.verbs.image_words import ATTACHED, ask_row
@@ -145,7 +146,8 @@ def read_locked(planned: PlannedTarget, checked: CheckedImage, invocation: Invoc
             artifacts=tuple(Artifact(**row) for row in value["artifacts"]),
         )  # fmt: skip
     except (KeyError, TypeError) as fault:
-        raise UsageError(f"{planned.id}: lock.json is of another rockiln: {fault!r}", hint=hint) from fault
+        what = name_shape_fault(fault)
+        raise UsageError(f"{planned.id}: lock.json is of another rockiln: {what}", hint=hint) from fault
     if hash_artifacts(locked) != checked.labels.get("dev.rockiln.lock"):
         raise UsageError(f"{planned.id}: the image was not made of what lock.json names", hint=hint)
     return locked

@@ -13,6 +13,7 @@ from rockiln.console import printable
 from rockiln.disk import write_whole
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
+from rockiln.shape_faults import name_shape_fault
 from rockiln.verbs.answer import Answer, tabulate
 from rockiln.verbs.arguments import add_json, require_file_path
 from rockiln.verbs.attest import SBOM_FILE
@@ -48,13 +49,13 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
     if args.vex:
         require_file_path(args.vex, "--vex")
-    sbom = _read_sbom(args.image, invocation)
+    sbom_path, sbom = _read_sbom(args.image, invocation)
     reports = [read_report(_read(path), printable(str(path))) for path in args.scan]
     waivers_path = find_waivers_file(args.waivers, invocation.folders.project_path)
     waivers = read_waivers(waivers_path) if waivers_path else ()
     fail_on = "critical" if args.fail_on == "never" else args.fail_on
     rules = Rules(fail_on=fail_on, date=_choose_date(args.date, invocation), only_fixable=args.only_fixable)
-    judgement = judge_findings(sbom, reports, waivers, rules)
+    judgement = judge_findings(sbom, reports, waivers, rules, sbom_path.name)
     if args.vex:
         write_whole(args.vex.absolute(), make_vex(judgement, sbom), hint="choose another place: --vex FILE")
     for waiver in judgement.unused:
@@ -63,7 +64,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     return Answer(text=_describe(judgement), value=_plain(judgement), fault=fault)
 
 
-def _read_sbom(word: str, invocation: Invocation) -> Mapping[str, Any]:
+def _read_sbom(word: str, invocation: Invocation) -> tuple[Path, Mapping[str, Any]]:
     from rockiln.verbs.show import select_one
 
     path = Path(word)
@@ -76,10 +77,11 @@ def _read_sbom(word: str, invocation: Invocation) -> Mapping[str, Any]:
         value = json.loads(_read(path))
         if value["bomFormat"] != "CycloneDX" or not value["serialNumber"] or not value["metadata"]["component"]["name"]:
             raise ValueError("no CycloneDX document of an image")  # noqa: TRY301  # one message for all
-        return {**value, "components": list(value["components"])}
+        return path, {**value, "components": list(value["components"])}
     except (ValueError, KeyError, TypeError) as fault:
         hint = "rockiln attest writes one"
-        raise UsageError(f"{printable(str(path))}: not an SBOM of ours: {fault!r}", hint=hint) from fault
+        what = name_shape_fault(fault)
+        raise UsageError(f"{printable(str(path))}: not an SBOM of ours: {what}", hint=hint) from fault
 
 
 def _choose_date(given: str, invocation: Invocation) -> dt.date:

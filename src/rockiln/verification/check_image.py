@@ -13,6 +13,7 @@ from rockiln.image_config import LAYER_TITLE, TARGET_LABEL
 from rockiln.readers import CountedReader, HashedReader, Readable
 from rockiln.sbom.installed import Installed, find_installed
 from rockiln.sbom.layer_texts import LayerTexts, read_layer_texts
+from rockiln.shape_faults import name_shape_fault
 from rockiln.verification.sources import ImageSource, hash_bytes, name_blob
 
 _CHUNK_BYTES = 1 << 20
@@ -57,7 +58,8 @@ def check_image(source: ImageSource, console: Console, *, with_layers: bool) -> 
         diff_ids = [str(one) for one in config["rootfs"]["diff_ids"]]
         sizes = [int(row["size"]) for row in rows if name_blob(str(row["digest"]))]
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise VerificationError(f"{source.name}: not an image's manifest and config: {fault!r}") from fault
+        what = name_shape_fault(fault)
+        raise VerificationError(f"{source.name}: not an image's manifest and config: {what}") from fault
     if len(diff_ids) != len(rows):
         raise VerificationError(f"{source.name}: {len(rows)} layers, and {len(diff_ids)} diff_ids in the config")
     checked = CheckedImage(

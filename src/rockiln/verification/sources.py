@@ -19,12 +19,14 @@ from rockiln.readers import Readable
 from rockiln.registry.protocol import Descriptor, Repository
 from rockiln.regular_files import open_regular, read_regular
 from rockiln.scratch import Scratch
+from rockiln.shape_faults import name_shape_fault
 from rockiln.sign.simple_signing import PAYLOAD_TYPE
 from rockiln.write_image import DEFAULT_REGISTRY, IMAGE_NAME
 
 _INDEX_KEYS = frozenset({"schemaVersion", "mediaType", "manifests", "annotations"})
 _ENTRY_KEYS = frozenset({"mediaType", "digest", "size", "platform", "annotations", "artifactType"})
 _SAID_KEYS = frozenset({REF_NAME, IMAGE_NAME, "org.opencontainers.image.created"})
+_ONE_HINT = "copy the image that is meant to a layout of its own"
 _PLATFORM = {"architecture": "amd64", "os": "linux"}
 _MAX_BYTES = 16 << 20
 """Of one document, as what comes from a registry."""
@@ -202,7 +204,8 @@ class RegistrySource:
             document = cast("Mapping[str, Any]", manifest.document)
             digests = [str(row["digest"]) for row in (document["config"], *document["layers"])]
         except (ValueError, KeyError, TypeError) as fault:
-            raise VerificationError(f"{self._repository.name}@{digest}: not a manifest: {fault!r}") from fault
+            what = name_shape_fault(fault)
+            raise VerificationError(f"{self._repository.name}@{digest}: not a manifest: {what}") from fault
         blobs = {one: self._repository.read_blob(one) for one in digests}
         return Attachment(manifest=manifest.content, blobs=blobs)
 
@@ -212,6 +215,8 @@ def read_index(content: bytes, name: str) -> Mapping[str, Any]:
     index = _parse(content, name)
     try:
         images = [row for row in index["manifests"] if not row.get("artifactType")]
+        if len(images) != 1:
+            raise VerificationError(f"{name}: names {len(images)} images, and must name one", hint=_ONE_HINT)
         (entry,) = images
         said = entry.get("annotations", {})
         keys = {*index.keys() - _INDEX_KEYS, *entry.keys() - _ENTRY_KEYS, *said.keys() - _SAID_KEYS}
@@ -220,7 +225,7 @@ def read_index(content: bytes, name: str) -> Mapping[str, Any]:
         name_blob(entry["digest"])
         has_size = type(entry["size"]) is int
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise VerificationError(f"{name}: not the index of one image: {fault!r}") from fault
+        raise VerificationError(f"{name}: not the index of one image: {name_shape_fault(fault)}") from fault
     if keys or not is_image or platform != _PLATFORM or not has_size:
         what = f"unknown keys {sorted(map(str, keys))}" if keys else "media type, version or platform"
         raise VerificationError(f"{name}: not the index of one image for linux/amd64: {what}")

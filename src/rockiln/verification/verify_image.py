@@ -16,6 +16,7 @@ from rockiln.console import Console
 from rockiln.errors import VerificationError
 from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
 from rockiln.sbom.document import list_components, name_component
+from rockiln.shape_faults import name_shape_fault
 from rockiln.sign.keys import PublicKey
 from rockiln.sign.simple_signing import PAYLOAD_TYPE, SIGNATURE_ANNOTATION, read_payload
 from rockiln.verification.check_image import CheckedImage, check_image, require_row
@@ -90,7 +91,7 @@ def _require_whole(attachment: Attachment, name: str, digest: str) -> None:
         contents = [attachment.blobs[row["digest"]] for row in rows]
         subject = str((document.get("subject") or {"digest": digest})["digest"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as fault:
-        raise VerificationError(f"{where}: not a manifest: {fault!r}") from fault
+        raise VerificationError(f"{where}: not a manifest: {name_shape_fault(fault)}") from fault
     for row, content in zip(rows, contents, strict=True):
         if (len(content), hash_bytes(content)) != (row["size"], row["digest"]):
             raise VerificationError(f"{where}: {row['digest']} is another blob than the manifest names")
@@ -182,7 +183,7 @@ def _check_provenance(statements: Mapping[str, Mapping[str, Any]], builder: str,
         found = str(predicate["runDetails"]["builder"]["id"])
         list_materials(predicate)
     except (KeyError, TypeError, AttributeError) as fault:
-        raise VerificationError(f"{name}: the provenance: not of SLSA's form: {fault!r}") from fault
+        raise VerificationError(f"{name}: the provenance: not of SLSA's form: {name_shape_fault(fault)}") from fault
     if builder and found != builder:
         raise VerificationError(f"{name}: the provenance: built by {found}, not by {builder}")
     return found
@@ -202,7 +203,7 @@ def _check_sbom(
         components = list_components(predicate)
         subject = str(predicate["metadata"]["component"]["version"])
     except (KeyError, TypeError, AttributeError) as fault:
-        raise VerificationError(f"{name}: the SBOM: not of our form: {fault!r}") from fault
+        raise VerificationError(f"{name}: the SBOM: not of our form: {name_shape_fault(fault)}") from fault
     if subject != image.digest:
         raise VerificationError(f"{name}: the SBOM: is of {subject}")
     _compare_materials(components, list_materials(statements[PROVENANCE]), name)

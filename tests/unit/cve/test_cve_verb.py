@@ -87,3 +87,49 @@ def test_every_key_of_a_waiver_is_documented() -> None:
     page = (Path(__file__).parents[3] / "docs/cve.md").read_text()
     for key in ("id", "packages", "state", "justification", "why", "expires"):
         assert f"\n{key} = " in page
+
+
+@pytest.mark.parametrize(
+    ("report", "what"),
+    [
+        ({"SchemaVersion": 2}, "does not say what was scanned"),
+        ({"SchemaVersion": 2, "ArtifactName": "debian:12", "Results": []}, "is of debian:12"),
+        ({"SchemaVersion": 2, "Results": []}, "does not say what was scanned"),
+        ({"matches": []}, "does not say what was scanned"),
+        ({"matches": [], "source": {"type": "image", "target": {"userInput": "other:1"}}}, "is of other:1"),
+        ({"bomFormat": "CycloneDX", "vulnerabilities": []}, "does not say what was scanned"),
+        ({"bomFormat": "CycloneDX", "metadata": {"component": {"name": "rockiln/tiny:1"}}}, "no scan of one"),
+        ({"SchemaVersion": 1}, "SchemaVersion 1"),
+        ({"SchemaVersion": 2, "Results": {"a": 1}}, "Results is no list"),
+        ({"SchemaVersion": 2, "Results": [{"Vulnerabilities": [{}]}]}, "lacks 'VulnerabilityID'"),
+        ({"matches": [3]}, "another type"),
+        ({"matches": 3}, "matches is no list"),
+        ([], "no JSON object"),
+    ],
+)
+def test_report_that_shows_nothing_does_not_pass(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], report: object, what: str
+) -> None:
+    (tmp_path / "scan.json").write_bytes(as_bytes(report))
+    code, text, said = run(capsys, *words)
+    assert (code, text) == (2, "")
+    assert what in said
+    assert not any(word in said for word in ("Error(", "object has no attribute", "unpack", "Traceback"))
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"SchemaVersion": 2, "ArtifactName": "build/x/sbom.cdx.json"},
+        {"matches": [], "source": {"type": "sbom-file", "target": "/somewhere/sbom.cdx.json"}},
+        {"matches": [], "source": {"type": "image", "target": {"userInput": "rockiln/tiny:1"}}},
+        {"bomFormat": "CycloneDX", "metadata": {"component": {"name": "rockiln/tiny:1"}}, "vulnerabilities": []},
+    ],
+)
+def test_report_that_finds_nothing_in_this_very_image_passes(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], report: object
+) -> None:
+    (tmp_path / "scan.json").write_bytes(as_bytes(report))
+    code, text, _ = run(capsys, *words)
+    assert code == 0
+    assert "nothing found" in text

@@ -181,3 +181,12 @@ def test_archive_with_a_huge_index_is_refused_before_it_is_read(signed: SignedIm
         archive.add(signed.image.layout_path, arcname=".")
     shutil.rmtree(signed.image.layout_path)
     assert main(["--project", str(signed.path), "--quiet", "verify", str(signed.path / "image.tar")]) == 24
+
+
+def test_layout_of_two_images_is_counted_in_words(signed: SignedImage, capsys: pytest.CaptureFixture[str]) -> None:
+    path = locate(signed, "index")
+    index = json.loads(path.read_text())
+    index["manifests"] *= 2
+    path.write_text(json.dumps(index))
+    assert main(["--project", str(signed.path), "--quiet", "verify", str(signed.image.layout_path)]) == 24
+    assert "names 2 images, and must name one" in capsys.readouterr().err
