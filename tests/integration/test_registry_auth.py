@@ -15,6 +15,8 @@ from pushed_layout import make_layout, push
 from real_registry import run_registry
 from registry_proxy import Break, RegistryProxy
 from rockiln.errors import CredentialsError, RegistryError, UsageError
+from rockiln.registry.client import open_repository
+from rockiln.registry.reference import parse_reference
 from rockiln.registry.session import Access
 from token_server import TokenServer, make_certificate, write_pem
 
@@ -195,6 +197,16 @@ def test_unknown_ca_is_refused_at_once(secure: tuple[str, Path], tmp_path: Path)
     with pytest.raises(RegistryError, match="certificate verify failed") as caught:
         push(make_layout(tmp_path / "image"), f"{host}/auth/unknown", {}, access=Access(ca_path=other))
     assert "--ca FILE" in caught.value.hint
+
+
+def test_registry_of_this_machine_that_speaks_https_is_recognised(secure: tuple[str, Path]) -> None:
+    """Docker's registry answers 400 to http, and to HEAD without a word."""
+    reference = parse_reference(f"{secure[0]}/auth/spoken")
+    with open_repository(reference, {}) as repository:
+        for ask in (lambda: repository.find_digest("latest"), lambda: repository.log_in(to_push=True)):
+            with pytest.raises(RegistryError, match="speaks https, and was asked over http") as caught:
+                ask()
+            assert "--ca FILE" in caught.value.hint
 
 
 def test_file_without_certificates_is_named(secure: tuple[str, Path], tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def _read_one(
     elif allow_unsigned:
         content = artifact.content
     else:
-        raise ValueError("not signed: --allow-unsigned takes it all the same")
+        raise ValueError("not signed: promote --allow-unsigned takes it all the same")
     statement = read_statement(content)
     if digest not in statement.digests or statement.predicate_type != PREDICATE_TYPE:
         raise ValueError("a statement about something else")

@@ -49,7 +49,7 @@ def require_status(response: httpx.Response, *expected: int) -> httpx.Response:
     request = response.request
     asked = f"{request.method} {request.url.copy_with(query=None)}"
     if request.method in WRITING and response.status_code in REFUSING:
-        hint = "a mirror or a registry in maintenance takes none: push to another one (--to)"
+        hint = "a mirror or a registry in maintenance takes none: name another one"
         raise RegistryError(f"{asked}: {REFUSED}: {describe(response)}", hint=hint)
     raise RegistryError(f"{asked}: the registry answers {describe(response)}", hint=_advise(response.status_code))
 

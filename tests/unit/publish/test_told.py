@@ -12,6 +12,8 @@ from publish.project import Project, make_project
 
 from fakes import FakeEngine
 from registry_server import RegistryServer
+from rockiln.cli import main
+from rockiln.errors import EngineError
 
 Said = pytest.CaptureFixture[str]
 ROW = "cpu-py3.11-0.6.2-debian12-runtime"
@@ -134,3 +136,19 @@ def test_docker_keeps_no_pulled_image(
     assert not engine.loaded
     assert project.run("smoke", CPU_ID) == 0
     assert engine.loaded
+
+
+def test_engine_that_does_not_let_go_is_a_warning(
+    project: Project, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    def refuse(_engine: FakeEngine, _loaded: object) -> None:
+        raise EngineError("a container uses it")
+
+    monkeypatch.setattr(type(engine), "name", "docker")
+    monkeypatch.setattr(type(engine), "unload", refuse)
+    assert project.run("push", CPU_ID, *project.to) == 0
+    folders = ("--project", str(project.path), "--cache", str(project.path / "cache"))
+    assert main([*folders, "smoke", project.reference(CPU_ID)]) == 0
+    said = capsys.readouterr()
+    assert "stays in docker: a container uses it" in said.err
+    assert "passed" in said.out
