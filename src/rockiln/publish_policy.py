@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from rockiln.tables import Table, list_words, quote, suggest
 
@@ -12,6 +13,7 @@ FIELDS = ("platform", "os", "os-short", "python", "version")
 """What stands in braces in a shape: docs/publish.md says what each becomes."""
 DEFAULT_SHAPE = "{platform}-py{python}-{version}-{os}"
 """For a framework that has none of its own."""
+_LIST_HINT = "; `rockiln plan` lists them"
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _SHAPE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
@@ -38,8 +40,8 @@ class PublishPolicy:
     moving: tuple[MovingTag, ...] = ()
 
 
-def read_policy(table: Table) -> PublishPolicy:
-    """Faults are noted in the table's file."""
+def read_policy(table: Table, ids: Sequence[str]) -> PublishPolicy:
+    """`ids` are those of the rows. Faults are noted in the table's file."""
     policy = PublishPolicy(
         repository=table.text("repository", ""),
         shapes=table.text_map("tags"),
@@ -48,10 +50,14 @@ def read_policy(table: Table) -> PublishPolicy:
     table.refuse_others()
     for name in _FIELD.findall(policy.repository):
         if name != "framework":
-            table.fault("repository", f"{{{name}}} stands for nothing here; only {{framework}} does")
+            hint = suggest(name, ("framework",))
+            table.fault("repository", f"{{{name}}} stands for nothing here; only {{framework}} does{hint}")
     for framework, shape in policy.shapes.items():
         _check_shape(table.table("tags"), framework, shape)
     for moving in policy.moving:
+        if moving.rows and not any(fnmatchcase(row, moving.rows) for row in ids):
+            key = table.table("moving").table(moving.tag)
+            key.fault("rows", f"{quote(moving.rows)} matches no row{suggest(moving.rows, ids) or _LIST_HINT}")
         if not _TAG.fullmatch(moving.tag):
             table.table("moving").fault(moving.tag, f"{quote(moving.tag)} is no tag: letters, digits, . _ and -")
     return policy

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rockiln.errors import UsageError
 from rockiln.registry.reference import Reference, parse_reference
+from rockiln.tables import suggest
 
 FIELD = "{framework}"
+_FIELDS = re.compile(r"\{([^{}]*)\}")
 
 
 def find_destination(template: str, framework: str) -> Reference:
@@ -15,6 +18,10 @@ def find_destination(template: str, framework: str) -> Reference:
     if not template:
         hint = '--to HOST/NAME, or repository = "HOST/NAME-{framework}" under [publish] in matrix.toml'
         raise UsageError("nothing says where to publish", hint=hint)
+    for name in _FIELDS.findall(template):
+        if name != "framework":
+            hint = suggest(name, ("framework",)).removeprefix("; ") or f"only {FIELD} does"
+            raise UsageError(f"{template}: {{{name}}} stands for nothing here", hint=hint)
     reference = parse_reference(template.replace(FIELD, framework))
     if reference.tag or reference.digest:
         raise UsageError(f"{template}: a repository has no tag", hint="promote gives images the tags of matrix.toml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from matrix_text import CPU_ROW, ROOT, TOP
+from matrix_text import CPU_ID, CPU_ROW, ROOT, TOP
 
 from rockiln.errors import FileFaultsError
 from rockiln.matrix import parse_matrix
@@ -48,6 +48,9 @@ def test_matrix_without_it_publishes_nowhere() -> None:
         ('"the newest"', '""', "publish.moving.latest.meaning: empty"),
         ("meaning", "means", "publish.moving.latest.means: no such key"),
         ("repository", "repo", "publish.repo: no such key"),
+        ("{framework}", "{framwork}", 'publish.repository: {framwork} stands .* did you mean "framework"'),
+        ('"jax-*"', '"nosuch"', 'publish.moving.latest.rows: "nosuch" matches no row; `rockiln plan` lists them'),
+        ('"jax-*"', f'"{CPU_ID[:-1]}"', f'matches no row; did you mean "{CPU_ID}"'),
     ],
 )
 def test_faults_are_named(old: str, new: str, fault: str) -> None:

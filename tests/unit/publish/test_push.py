@@ -145,3 +145,9 @@ def test_framework_stands_in_the_repository(template: str, repository: str, sibl
 def test_nowhere_is_no_destination(template: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         find_destination(template, "jax")
+
+
+def test_misspelt_field_of_a_repository_is_named() -> None:
+    with pytest.raises(UsageError, match=r"\{framwork\} stands for nothing") as caught:
+        find_destination("ghcr.io/you/{framwork}", "jax")
+    assert caught.value.hint == 'did you mean "framework"?'
