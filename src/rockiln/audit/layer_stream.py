@@ -20,7 +20,7 @@ from rockiln.audit.inspect_file import NOTHING, FileFacts, Wanted, inspect_file,
 from rockiln.audit.installed.tree import Node, NodeKind
 from rockiln.errors import ImageError
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
-from rockiln.readers import Readable
+from rockiln.readers import HashedReader, Readable
 from rockiln.unpack.decompress import DAMAGE
 
 if TYPE_CHECKING:
@@ -70,6 +70,25 @@ def scan_layer(stream: Readable, wanted: Wanted, name: str) -> LayerScan:
     except STREAM_FAULTS as fault:
         raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
     return LayerScan(nodes=tuple(nodes), facts=facts, removed=tuple(removed), emptied=tuple(emptied))
+
+
+def visit_members(stream: Readable, name: str, visit: Callable[[tarfile.TarInfo, tarfile.TarFile], None]) -> str:
+    """Show each member once, to the last byte → sha256:… of the tar stream. Raises ImageError for damage."""
+    content = HashedReader(open_decompressed(stream))
+    try:
+        for member, archive in _walk(content):
+            visit(member, archive)
+    except STREAM_FAULTS as fault:
+        raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
+    return content.digest
+
+
+def clean_path(path: str) -> str:
+    """ "./usr/bin/" → "usr/bin". Raises ValueError for a path with ..: no honest layer has one."""
+    parts = [part for part in path.split("/") if part not in {"", "."}]
+    if ".." in parts:
+        raise ValueError(f"{path} leads out of the image")
+    return "/".join(parts)
 
 
 def name_fault(fault: Exception) -> str:

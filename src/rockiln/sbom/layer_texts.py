@@ -8,11 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from rockiln.audit.layer_stream import OPAQUE, STREAM_FAULTS, WHITEOUT, name_fault, open_decompressed
-from rockiln.errors import ImageError
-from rockiln.readers import HashedReader, Readable
+from rockiln.audit.layer_stream import OPAQUE, WHITEOUT, clean_path, visit_members
+from rockiln.readers import Readable
 
-_CHUNK_BYTES = 1 << 20
 _MAX_BYTES = 8 << 20
 """Of one file; a larger one is not what its name says."""
 _WANTED = re.compile(
@@ -47,19 +45,10 @@ class LayerTexts:
 
 def read_layer_texts(stream: Readable, name: str) -> LayerTexts:
     """Read the layer once, to its last byte. Raises ImageError where it is damaged."""
-    content = HashedReader(open_decompressed(stream))
     reader = _Reader()
-    try:
-        with tarfile.open(fileobj=content, mode="r|") as archive:  # type: ignore[call-overload]  # a stream needs read only
-            for member in archive:
-                reader.add(member, archive)
-                archive.members.clear()  # else an index of everything read grows
-        while content.read(_CHUNK_BYTES):
-            pass
-    except STREAM_FAULTS as fault:
-        raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
+    digest = visit_members(stream, name, reader.add)
     return LayerTexts(
-        diff_id=content.digest, texts=reader.texts, links=reader.links, replaced=frozenset(reader.replaced),
+        diff_id=digest, texts=reader.texts, links=reader.links, replaced=frozenset(reader.replaced),
         emptied=tuple(reader.emptied),
     )  # fmt: skip
 
@@ -88,7 +77,7 @@ class _Reader:
         self.emptied: list[str] = []
 
     def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
-        path = _clean(member.name)
+        path = clean_path(member.name)
         folder, _, last = path.rpartition("/")
         if last == OPAQUE:
             self.emptied.append(folder)
@@ -102,17 +91,10 @@ class _Reader:
         if member.issym() and _LINKED.fullmatch(path):
             self.links[path] = member.linkname
         elif member.islnk() and _WANTED.fullmatch(path):
-            self.links[path] = f"/{_clean(member.linkname)}"
+            self.links[path] = f"/{clean_path(member.linkname)}"
         elif member.isreg() and member.size <= _MAX_BYTES and _WANTED.fullmatch(path):
             source = archive.extractfile(member)
             self.texts[path] = cast("Readable", source).read(member.size)
-
-
-def _clean(path: str) -> str:
-    parts = [part for part in path.split("/") if part not in {"", "."}]
-    if ".." in parts:
-        raise ValueError(f"{path} leads out of the image")
-    return "/".join(parts)
 
 
 def _is_replaced(path: str, replaced: frozenset[str]) -> bool:

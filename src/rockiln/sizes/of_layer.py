@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, BinaryIO, NamedTuple, cast
 
-from rockiln.audit.layer_stream import OPAQUE, STREAM_FAULTS, WHITEOUT, Ahead, name_fault, open_decompressed
-from rockiln.errors import ImageError
+from rockiln.audit.layer_stream import OPAQUE, WHITEOUT, Ahead, clean_path, visit_members
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
-from rockiln.readers import HashedReader, Readable
+from rockiln.readers import Readable
 from rockiln.sizes.device_code import MIN_BYTES, measure_device_code
 from rockiln.sizes.kinds import find_kind, find_named_arch
 from rockiln.sizes.pack_ops import MANIFEST
@@ -56,19 +55,10 @@ class LayerFiles:
 
 def read_layer(stream: Readable, name: str) -> LayerFiles:
     """Read the whole layer once. Raises ImageError where it is damaged."""
-    content = HashedReader(open_decompressed(stream))
     reader = _Reader()
-    try:
-        with tarfile.open(fileobj=content, mode="r|") as archive:  # type: ignore[call-overload]  # a stream needs read only
-            for member in archive:
-                reader.add(member, archive)
-                archive.members.clear()  # else an index of everything read grows
-        while content.read(_CHUNK_BYTES):
-            pass
-    except STREAM_FAULTS as fault:
-        raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
+    digest = visit_members(stream, name, reader.add)
     return LayerFiles(
-        diff_id=content.digest, files=reader.files, hardlinks=reader.hardlinks,
+        diff_id=digest, files=reader.files, hardlinks=reader.hardlinks,
         symlinks=reader.symlinks, texts=reader.texts, removed=tuple(reader.removed), emptied=tuple(reader.emptied),
     )  # fmt: skip
 
@@ -85,7 +75,7 @@ class _Reader:
         self.emptied: list[str] = []
 
     def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
-        path = _clean(member.name)
+        path = clean_path(member.name)
         folder, _, last = path.rpartition("/")
         if last == OPAQUE:
             self.emptied.append(folder)
@@ -94,7 +84,7 @@ class _Reader:
         elif member.issym():
             self.symlinks[path] = member.linkname
         elif member.islnk():
-            self.hardlinks[path] = _clean(member.linkname)
+            self.hardlinks[path] = clean_path(member.linkname)
         elif member.isreg() and (source := archive.extractfile(member)):
             self.files[path] = self._read_file(path, member.size, Ahead(cast("Readable", source)))
 
@@ -122,11 +112,3 @@ def _copy(source: Ahead, digest: hashlib._Hash, output: IO[bytes] | None = None)
         digest.update(chunk)
         if output:
             output.write(chunk)
-
-
-def _clean(path: str) -> str:
-    """ "./usr/bin/" → "usr/bin". Raises ValueError for a path with ..: no honest layer has one."""
-    parts = [part for part in path.split("/") if part not in {"", "."}]
-    if ".." in parts:
-        raise ValueError(f"{path} leads out of the image")
-    return "/".join(parts)
