@@ -78,3 +78,20 @@ def test_verbs_that_talk_to_a_registry_take_what_its_errors_advise(
     said = capsys.readouterr().out
     assert "--plain-http" in said
     assert "--ca FILE" in said
+
+
+@pytest.mark.parametrize("words", [("plan", ROW), ("bundle", ROW, "--output", "x"), ("push", ROW, "--to", "h/n")])
+def test_flags_for_every_verb_may_follow_it(words: tuple[str, ...]) -> None:
+    flags = ("--quiet", "--debug", "--project", "p", "--cache", "c", "--mirror", "a=/b")
+    before, after = (make_parser().parse_args(order) for order in ((*flags, *words), (*words, *flags)))
+    for name in ("quiet", "debug", "project", "cache"):
+        assert getattr(before, name) == getattr(after, name)
+    assert (before.mirror, after.late_mirror) == (["a=/b"], ["a=/b"])
+    mixed = make_parser().parse_args(["--quiet", "--mirror", "a=/b", *words, "--mirror", "c=/d"])
+    assert (mixed.quiet, mixed.mirror, mixed.late_mirror) == (True, ["a=/b"], ["c=/d"])
+
+
+def test_mirror_after_the_verb_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "plan", "--mirror", "debian12=http://127.0.0.1/")
+    assert code == 2
+    assert 'did you mean "debian-12"?' in said

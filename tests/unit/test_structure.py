@@ -193,7 +193,8 @@ def _docs() -> str:
 
 def _flags(parser: argparse.ArgumentParser) -> set[str]:
     actions = parser._actions
-    own = {flag for action in actions for flag in action.option_strings if flag.startswith("--")}
+    shown = [action for action in actions if action.help != argparse.SUPPRESS]
+    own = {flag for action in shown for flag in action.option_strings if flag.startswith("--")}
     nested = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
     return own.union(*(_flags(sub) for action in nested for sub in action.choices.values()))
 
