@@ -121,7 +121,7 @@ FATAL: dict[str, tuple[Callable[[], Judge], str]] = {
     "uploads are always cut": (lambda: every(1, Break(cut_after=0.3), "PATCH"), "asked 6 times"),
     "manifests are refused": (
         lambda: lambda method, path, _: Break(status=405) if method == "PUT" and "/manifests/" in path else Break(),
-        "answers 405",
+        "refuses uploads: 405",
     ),
 }
 
