@@ -30,7 +30,7 @@ def _list_lines(difference: Difference) -> Iterator[str]:
     yield from describe_ops(difference)
     yield from describe_smoke(difference)
     if difference.files is None:
-        yield "files: not told by a published image; pull it to a layout to compare them"
+        yield "files: not told by a published image; `docker pull` it and give docker:NAME to compare them"
     else:
         yield from _describe_part("files", difference.files)
 

@@ -13,6 +13,7 @@ from rockiln.invocation import Invocation
 from rockiln.sizes.difference import Measured
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json
+from rockiln.verbs.image_words import has_host
 from rockiln.verbs.registry_options import add_registry_options, read_access
 from rockiln.verbs.show import select_one
 
@@ -24,7 +25,7 @@ DOCKER, REGISTRY = "docker:", "registry:"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """OLD, NEW, --format, --plain-http, --ca, --json."""
-    what = "a built target, a path (OCI layout, or an archive of an image), docker:IMAGE or registry:HOST/NAME:TAG"
+    what = "a built target, a path (OCI layout, or an archive of an image), docker:IMAGE or HOST/NAME:TAG in a registry"
     parser.add_argument("old", metavar="OLD", help=what)
     parser.add_argument("new", metavar="NEW", help="the same")
     parser.add_argument(
@@ -52,7 +53,7 @@ def measure_image(word: str, invocation: Invocation, access: Access) -> Measured
     """What the image weighs that `word` names. A path holds a slash, or is the name of something that is here."""
     if word.startswith(DOCKER):
         return _measure_docker(word, invocation)
-    if word.startswith(REGISTRY):
+    if word.startswith(REGISTRY) or ("/" in word and not Path(word).exists() and has_host(word)):
         from rockiln.sizes.of_registry import measure_published
 
         name = word.removeprefix(REGISTRY)
@@ -63,7 +64,7 @@ def measure_image(word: str, invocation: Invocation, access: Access) -> Measured
         from rockiln.sizes.of_image import measure_archive, measure_layout
 
         if not path.exists():
-            hint = "a published image is written as registry:HOST/NAME:TAG"
+            hint = "a published image is written as HOST/NAME:TAG"
             raise UsageError(printable(f"there is no {word}"), hint=hint)
         return (measure_layout if path.is_dir() else measure_archive)(path, invocation.console)
     return _measure_target(word, invocation)

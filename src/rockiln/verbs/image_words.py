@@ -30,7 +30,7 @@ def open_images(
     from rockiln.verification.sources import ArchiveSource, LayoutSource
 
     path = Path(word)
-    if word.startswith(REGISTRY) or ("/" in word and not path.exists() and _has_host(word)):
+    if word.startswith(REGISTRY) or ("/" in word and not path.exists() and has_host(word)):
         with _open_registry(word.removeprefix(REGISTRY), invocation, access, row) as source:
             yield (source,)
     elif "/" in word or path.exists():
@@ -64,7 +64,8 @@ def read_installed(source: ImageSource, invocation: Invocation) -> Installed:
     return installed
 
 
-def _has_host(word: str) -> bool:
+def has_host(word: str) -> bool:
+    """Whether it begins as a name in a registry does: with a host, and no path of a file."""
     host = word.partition("/")[0]
     return host == "localhost" or (bool({".", ":"} & set(host)) and not host.startswith("."))
 

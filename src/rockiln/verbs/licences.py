@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """IMAGE..., --plain-http, --ca, --json."""
     parser.add_argument(
         "images", metavar="IMAGE", nargs="+",
-        help="a built target or a glob over them, an OCI layout or archive (a path), or registry:HOST/NAME:TAG",
+        help="a built target or a glob over them, an OCI layout or archive (a path), or HOST/NAME:TAG in a registry",
     )  # fmt: skip
     add_registry_options(parser)
     add_json(parser)

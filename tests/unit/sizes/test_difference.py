@@ -82,7 +82,14 @@ def test_path_that_is_not_there_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["diff", "missing/image", "missing/other"]) == 2
-    assert "registry:HOST/NAME:TAG" in capsys.readouterr().err
+    assert "HOST/NAME:TAG" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("prefix", ["", "registry:"])
+def test_published_image_is_named_with_and_without_the_word(prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    word = f"{prefix}127.0.0.1:1/rk/jax:stable"  # nobody listens on port 1
+    assert main(["--quiet", "diff", word, word]) == 19
+    assert "127.0.0.1:1" in capsys.readouterr().err
 
 
 def test_json_holds_every_change(old: Measured, new: Measured) -> None:
