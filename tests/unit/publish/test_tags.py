@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from matrix_text import ROOT
 from publish.rows import make_gpu_row, make_plan_of, make_row
 
+from rockiln.compatibility import read_compatibility
 from rockiln.errors import PlanError, UsageError
+from rockiln.image_config import make_labels
+from rockiln.lock_file import read_lock
 from rockiln.matrix import read_matrix
+from rockiln.plan import make_plan
 from rockiln.publish.tags import Tags, choose_date, find_free_dated, make_row_tag, make_tags
 from rockiln.publish_policy import MovingTag, PublishPolicy
+from rockiln.recipe import read_recipes
 
 POLICY = read_matrix(ROOT / "matrix.toml").publish
 LABELS = {"dev.rockiln.wheel.rockiln-torch": "0.1.0"}
@@ -41,10 +48,6 @@ def test_two_rows_with_one_tag_are_refused() -> None:
 
 
 def test_every_planned_row_of_our_matrix_has_a_tag_of_its_own() -> None:
-    from rockiln.compatibility import read_compatibility
-    from rockiln.plan import make_plan
-    from rockiln.recipe import read_recipes
-
     plan = make_plan(read_matrix(ROOT / "matrix.toml"), read_recipes(ROOT / "images"), read_compatibility())
     tags = [(row.target.framework, make_tags(row, plan, POLICY, {}, "20261130").row) for row in plan.targets]
     assert len(set(tags)) == len(tags) > 5
@@ -87,3 +90,20 @@ def test_second_build_of_a_day_gets_a_number() -> None:
     assert find_free_dated(tags, ()) == "t-20261130"
     assert find_free_dated(tags, ("t-20261130",)) == "t-20261130.1"
     assert find_free_dated(tags, ("t-20261130", "t-20261130.1", "t-20261130.10")) == "t-20261130.11"
+
+
+def test_tags_in_docs_are_those_of_our_rows() -> None:
+    """By the lock where it has the row; else with our plugin for the framework, if there is one."""
+    plan = make_plan(read_matrix(ROOT / "matrix.toml"), read_recipes(ROOT / "images"), read_compatibility())
+    lock, made = read_lock(ROOT / "matrix.lock"), {}
+    for row in plan.targets:
+        locked, plugin = lock.targets.get(row.id), f"rockiln-{row.target.framework}"
+        brings = (ROOT / "plugins" / plugin).is_dir()
+        labels = make_labels(row, locked) if locked else {f"dev.rockiln.wheel.{plugin}": "0.1.0"} if brings else {}
+        made[row.id] = make_row_tag(row, POLICY, labels)
+    page = (ROOT / "docs" / "publish.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|$", page, re.MULTILINE))
+    assert table == {row: made[row] for row in table}
+    assert {row.partition("-")[0] for row in table} == {"jax", "tensorflow", "torch"}
+    (pulled,) = re.findall(r"rockiln pull ghcr\.io/\S+?:(\S+)", (ROOT / "docs" / "pull.md").read_text(encoding="utf-8"))
+    assert pulled in made.values()
