@@ -34,7 +34,7 @@ CLASSIFIERS: Mapping[str, str] = {
     "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only", "zlib/libpng License": "Zlib",
     "University of Illinois/NCSA Open Source License": "NCSA", "Boost Software License 1.0 (BSL-1.0)": "BSL-1.0",
 }  # fmt: skip
-"""Trove classifiers below License :: OSI Approved (PyPA trove-classifiers). "BSD License" says less than its name here."""
+"""Trove classifiers below License :: OSI Approved. "BSD License" says less than its name here."""
 _COMMON = re.compile(r"/usr/share/common-licenses/([A-Z][A-Za-z]*(?:-[0-9]+(?:\.[0-9]+)*)?)")
 _FIELD = re.compile(r"^License:[ \t]*(\S.*)$", re.MULTILINE)
 _PARTS = re.compile(r"\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or|and/or)\s+|\s+with\s.*", re.IGNORECASE)
