@@ -142,6 +142,7 @@ KEPT_RECORDS = {
     "layer index": "cache/layers/index/*.json",
     "note of the build": f"project/build/{SMALL}/built",
     "values": f"project/build/{SMALL}/*.json",
+    "what the audit saw": f"project/build/{SMALL}/inspected",
     "index of the layout": f"project/build/{SMALL}/image/index.json",
 }
 BLOBS = {
@@ -153,10 +154,11 @@ BLOBS = {
 
 
 def read_records(project: SmallProject) -> dict[str, bytes]:
-    """All records by their place, without where the project lies, and without the note, which has hashes of that."""
+    """All records by their place, without where the project lies, without the note, which has hashes of that, and
+    without the seconds that a build took."""
     top = project.path.parent
     patterns = (pattern for what, pattern in KEPT_RECORDS.items() if what != "note of the build")
-    paths = sorted(path for pattern in patterns for path in top.glob(pattern))
+    paths = sorted(path for pattern in patterns for path in top.glob(pattern) if path.name != "times.json")
     return {str(path.relative_to(top)): path.read_bytes().replace(str(top).encode(), b"") for path in paths}
 
 

@@ -1,4 +1,4 @@
-"""FileFacts of a target's last build ↔ build/TARGET/inspected.json: what did not change is not read again.
+"""FileFacts of a target's last build ↔ build/TARGET/inspected: what did not change is not read again.
 
 A row is a file's path, the sha256 of its content, and what was found in it; files that told nothing are rows too. The
 whole file counts only for the same inspecting code and the same things looked for.
@@ -16,7 +16,7 @@ from typing import Any
 from rockiln.audit.inspect_file import NOTHING, FileFacts, Wanted
 from rockiln.audit.installed.elf_facts import ElfFacts
 from rockiln.audit.leak_words import Leak
-from rockiln.disk import write_whole
+from rockiln.sealed import read_sealed, write_sealed
 from rockiln.source_tree import hash_tree
 
 _BYTES = "latin-1"
@@ -30,7 +30,7 @@ Remembered = dict[tuple[str, str], FileFacts]
 def read_remembered(path: Path, wanted: Wanted) -> Remembered:
     """What the last build of the target saw; nothing where it is missing or damaged, or looked for other things."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_sealed(path) or b"null")
         if value["key"] != _make_key(wanted):
             return {}
         return {(name, sha256): _decode(found) for name, sha256, found in value["files"]}
@@ -42,7 +42,7 @@ def write_remembered(path: Path, wanted: Wanted, hashes: Mapping[str, str], fact
     """Keep what `hashes` (path → sha256) names, whole or not at all; a file that could not be read is tried again."""
     found = ((name, sha256, facts.get(name, NOTHING)) for name, sha256 in hashes.items())
     rows = [[name, sha256, _encode(one)] for name, sha256, one in found if not one.fault]
-    write_whole(path, json.dumps({"key": _make_key(wanted), "files": rows}, separators=(",", ":")).encode())
+    write_sealed(path, json.dumps({"key": _make_key(wanted), "files": rows}, separators=(",", ":")).encode())
 
 
 def _make_key(wanted: Wanted) -> str:

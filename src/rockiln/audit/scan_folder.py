@@ -24,7 +24,7 @@ def scan_rootfs(
 ) -> Scan:
     """What a build has in hand; the hashes of its files are known. What is found is kept, so that
     the next build looks at changed files only."""
-    memory = invocation.folders.target_path(subject) / "inspected.json"
+    memory = invocation.folders.target_path(subject) / "inspected"
     nodes = {
         entry.path: Node(entry.path, entry.kind, entry.mode, entry.size_bytes, entry.link, entry.sha256)
         for entry in rootfs.entries.values()

@@ -11,6 +11,7 @@ import pytest
 from rockiln.audit.inspect_file import NOTHING, FileFacts, Wanted, inspect_file
 from rockiln.audit.leak_words import Leak
 from rockiln.audit.remembered import read_remembered, write_remembered
+from rockiln.sealed import read_sealed, write_sealed
 
 LOOKED_FOR = Wanted(needles=("mirror.example",), hashes=False)
 PROGRAM = Path("/bin/ls")
@@ -32,33 +33,40 @@ def test_facts_come_back_as_they_were(tmp_path: Path) -> None:
         "empty": FileFacts(text=b"x", targets=("gfx942", "gfx90a:xnack+")),
     }
     hashes = {**{path: f"hash of {path}" for path in facts}, "usr/share/nothing": "d"}
-    write_remembered(tmp_path / "inspected.json", LOOKED_FOR, hashes, facts)
-    assert read_remembered(tmp_path / "inspected.json", LOOKED_FOR) == {
+    write_remembered(tmp_path / "inspected", LOOKED_FOR, hashes, facts)
+    assert read_remembered(tmp_path / "inspected", LOOKED_FOR) == {
         (path, sha256): facts.get(path, NOTHING) for path, sha256 in hashes.items()
     }
 
 
 def test_unreadable_file_is_tried_again(tmp_path: Path) -> None:
     facts = {"a": FileFacts(fault="cannot be read: Input/output error")}
-    write_remembered(tmp_path / "inspected.json", LOOKED_FOR, {"a": "1", "b": "2"}, facts)
-    assert list(read_remembered(tmp_path / "inspected.json", LOOKED_FOR)) == [("b", "2")]
+    write_remembered(tmp_path / "inspected", LOOKED_FOR, {"a": "1", "b": "2"}, facts)
+    assert list(read_remembered(tmp_path / "inspected", LOOKED_FOR)) == [("b", "2")]
 
 
 def test_other_things_to_look_for_forget_all(tmp_path: Path) -> None:
-    write_remembered(tmp_path / "inspected.json", LOOKED_FOR, {"a": "1"}, {})
-    assert read_remembered(tmp_path / "inspected.json", replace(LOOKED_FOR, needles=("other.example",))) == {}
+    write_remembered(tmp_path / "inspected", LOOKED_FOR, {"a": "1"}, {})
+    assert read_remembered(tmp_path / "inspected", replace(LOOKED_FOR, needles=("other.example",))) == {}
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b"{", b'{"key": 1}', b"\xff\xfe"])
 def test_damage_is_nothing_remembered(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / "inspected.json").write_bytes(damage)
-    assert read_remembered(tmp_path / "inspected.json", LOOKED_FOR) == {}
+    (tmp_path / "inspected").write_bytes(damage)
+    assert read_remembered(tmp_path / "inspected", LOOKED_FOR) == {}
+
+
+def test_changed_byte_forgets_all(tmp_path: Path) -> None:
+    path = tmp_path / "inspected"
+    write_remembered(path, LOOKED_FOR, {"a": "1"}, {"a": FileFacts(text=b"original")})
+    path.write_bytes(path.read_bytes().replace(b"original", b"0riginal"))
+    assert read_remembered(path, LOOKED_FOR) == {}
 
 
 def test_damaged_row_is_nothing_remembered(tmp_path: Path) -> None:
-    path = tmp_path / "inspected.json"
+    path = tmp_path / "inspected"
     write_remembered(path, LOOKED_FOR, {"a": "1"}, {})
-    value = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**value, "files": [["a", "1", {"elf": {"needed": 3}}]]}))
+    value = json.loads(read_sealed(path) or b"")
+    write_sealed(path, json.dumps({**value, "files": [["a", "1", {"elf": {"needed": 3}}]]}).encode())
     assert read_remembered(path, LOOKED_FOR) == {}
     assert read_remembered(tmp_path / "none.json", LOOKED_FOR) == {}
