@@ -79,6 +79,8 @@ def test_a_baseline_is_written_and_read(tmp_path: Path, capsys: pytest.CaptureFi
         (["scan", ".", "--rocm", "seven"], 2, "is no version"),
         (["scan", ".", "--baseline", "/nowhere"], 4, "No such file"),
         (["facts"], 2, "no name was given"),
+        (["check", "k.cu", "--nvcc-flags", '"'], 2, "No closing quotation"),
+        (["check", "k.cu", "--nvcc-flags", "-O2 \\"], 2, "No escaped character"),
     ],
 )
 def test_a_mistake_is_one_message(argv: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:

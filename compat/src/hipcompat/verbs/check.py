@@ -41,13 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """Compile each file for each architecture."""
     archs = read_archs(args.arch)
+    extra = translate_flags(_split(args.nvcc_flags)).arguments
     toolchain = find_toolchain(os.environ, clang_path=args.clang, rocm_path=args.rocm_path)
     options = Options(
         include_paths=tuple(args.include),
         defines=tuple(args.define),
         shim={"auto": None, "shim": True, "plain": False}[args.mode],
         guards=args.guards,
-        extra=translate_flags(shlex.split(args.nvcc_flags)).arguments,
+        extra=extra,
         jobs=args.jobs,
     )
     outcomes = check_files(args.files, archs, toolchain, options, progress=_Progress(len(args.files) * len(archs)))
@@ -66,6 +67,15 @@ def read_archs(given: Sequence[str]) -> tuple[str, ...]:
         if not _ARCH.match(arch):
             raise UsageError(f"{arch!r} is no architecture", hint="LLVM's names: gfx90a, gfx942, gfx950, gfx1100")
     return archs or ("gfx942",)
+
+
+def _split(text: str) -> list[str]:
+    """As a shell would. Raises UsageError for a quote that does not close."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        message = f"--nvcc-flags {text!r} cannot be split into arguments: {error}"
+        raise UsageError(message, hint="close every quote, and let no backslash stand last") from error
 
 
 def _describe(outcomes: Sequence[Outcome]) -> str:
