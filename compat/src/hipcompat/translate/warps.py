@@ -1,8 +1,8 @@
 """Unit → edits of the _sync calls with a full 32-bit mask: HIP's has 64 bits and must name exactly the active lanes.
 
 A full mask means "whoever is here" in CUDA, 32 lanes at most: a shuffle gets the active mask and a width of 32 (of
-warpSize where its arguments speak of warpSize); a vote gets the active lanes of the caller's 32, so that it gives the
-same answer on wavefronts of 64.
+warpSize where its function counts lanes by warpSize: its groups are whole waves); a vote gets the active lanes of the
+caller's 32, so that it gives the same answer on wavefronts of 64.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from hipcompat.scan.detect.surroundings import is_full_mask
 from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.detect.waves import Waves
 from hipcompat.scan.regions import split_arguments
 from hipcompat.translate.edit import Edit
 
@@ -27,6 +28,7 @@ _BITS = frozenset(("ballot", "match_any", "match_all"))
 
 def find_mask_edits(unit: Unit) -> Iterator[Edit]:
     """Offsets are those of unit.text."""
+    waves = Waves(unit)
     for match in _CALL.finditer(unit.text):
         arguments = split_arguments(unit.text, match.end() - 1)
         if not arguments or not is_full_mask(unit, *arguments[0]):
@@ -34,18 +36,16 @@ def find_mask_edits(unit: Unit) -> Iterator[Edit]:
         if match[1] is None:
             yield Edit(start=arguments[0][0], end=arguments[0][1], text="")
         elif match[1].startswith("shfl"):
-            yield from _edit_shuffle(unit, arguments)
+            yield from _edit_shuffle(arguments, "warpSize" if waves.has(match.start()) else "32")
         else:
             yield Edit(start=arguments[0][0], end=arguments[0][1], text=_OWN_LANES)
             if match[1] in _BITS:
                 yield from _narrow(match.start(), arguments[-1][1] + 1)
 
 
-def _edit_shuffle(unit: Unit, arguments: tuple[tuple[int, int], ...]) -> Iterator[Edit]:
+def _edit_shuffle(arguments: tuple[tuple[int, int], ...], width: str) -> Iterator[Edit]:
     yield Edit(start=arguments[0][0], end=arguments[0][1], text=_ACTIVE)
     if len(arguments) == _SHUFFLE_ARGUMENTS:
-        rest = unit.text[arguments[1][0] : arguments[-1][1]]
-        width = "warpSize" if re.search(r"\bwarpSize\b", rest) else "32"
         yield Edit(start=arguments[-1][1], end=arguments[-1][1], text=f", {width}")
 
 

@@ -88,6 +88,15 @@ def test_a_damaged_baseline_is_refused(text: str, tmp_path: Path) -> None:
         read_baseline(tmp_path / "known.json")
 
 
+@pytest.mark.parametrize(
+    ("shuffle", "verdict"),
+    [("__shfl_xor_sync(~0u, v, m)", "work"), ("__shfl_xor_sync(~0u, v, m, warpSize)", "translate")],
+)
+def test_a_wave_by_warpsize_needs_work_until_its_width_is_stated(shuffle: str, verdict: str, tmp_path: Path) -> None:
+    loop = f"for (int m = warpSize / 2; m; m /= 2) v += {shuffle};"
+    assert _write(tmp_path, k__cu=f"__global__ void k(int v) {{ {loop} }}").verdict == verdict
+
+
 def test_odd_files_never_stop_a_scan(tmp_path: Path) -> None:
     (tmp_path / "empty.cu").write_bytes(b"")
     (tmp_path / "binary.cu").write_bytes(b"cuda\0\x01\x02" * 100)

@@ -33,6 +33,29 @@ CASES = {
     "a version of CUDA stays": ("#if CUDART_VERSION >= 12000\n#endif\n", "#if CUDART_VERSION >= 12000\n#endif\n"),
     "a launch stays": ("k<<<1, 64, 0, cudaStreamPerThread>>>(p);", "k<<<1, 64, 0, hipStreamPerThread>>>(p);"),
     "a shuffle": ("__shfl_down_sync(0xffffffff, v, 1)", "__shfl_down_sync(__activemask(), v, 1, 32)"),
+    "a wave counted by warpSize": (
+        "__global__ void k(int v) { for (int m = warpSize / 2; m; m /= 2) v += __shfl_xor_sync(0xffffffff, v, m); }",
+        ("__global__ void k(int v) { for (int m = warpSize / 2; m; m /= 2) "
+        "v += __shfl_xor_sync(__activemask(), v, m, warpSize); }"),
+    ),
+    "a wave counted by a macro of warpSize": (
+        "#define W warpSize\n__device__ int f(int v, int m) { m = W / 2; return __shfl_xor_sync(-1, v, m); }",
+        ("#define W warpSize\n__device__ int f(int v, int m) { m = W / 2; "
+        "return __shfl_xor_sync(__activemask(), v, m, warpSize); }"),
+    ),
+    "a macro of a file that uses warpSize": (
+        "#define S(v, m) __shfl_xor_sync(-1, v, m)\n__device__ int f() { return warpSize; }",
+        "#define S(v, m) __shfl_xor_sync(__activemask(), v, m, warpSize)\n__device__ int f() { return warpSize; }",
+    ),
+    "another function's warpSize": (
+        "__device__ int f() { return warpSize; }\n__device__ int g(int v) { return __shfl_sync(-1, v, 0); }",
+        ("__device__ int f() { return warpSize; }\n"
+        "__device__ int g(int v) { return __shfl_sync(__activemask(), v, 0, 32); }"),
+    ),
+    "the host's warpSize": (
+        "int n = prop.warpSize; int f(int v) { return __shfl_sync(-1, v, 0); }",
+        "int n = prop.warpSize; int f(int v) { return __shfl_sync(__activemask(), v, 0, 32); }",
+    ),
     "a shuffle with a width": ("__shfl_sync(-1, v, 0, 16)", "__shfl_sync(__activemask(), v, 0, 16)"),
     "a shuffle by warpSize": (
         "__shfl_xor_sync(~0u, v, warpSize / 2)", "__shfl_xor_sync(__activemask(), v, warpSize / 2, warpSize)",

@@ -8,7 +8,7 @@ KERNEL_RULES = (
     Rule(
         id="mask-literal", severity="note", archs=(),
         title="a full 32-bit mask is given to a _sync function; HIP's has 64 bits and must equal the active lanes",
-        advice="translate rewrites it to the active mask and makes the width of 32 explicit",
+        advice="translate rewrites it to the active mask and makes the width explicit, 32 or warpSize",
         evidence="https://github.com/cupy/cupy/issues/9742",
         example="__global__ void k(int v) { v += __shfl_down_sync(0xffffffff, v, 1); }",
     ),
@@ -18,6 +18,13 @@ KERNEL_RULES = (
         advice="make the mask 64 bits wide (unsigned long long) and compute it with __ballot or __activemask",
         evidence="https://github.com/ROCm/hip/issues/3667",
         example="__global__ void k(int v, unsigned mask) { v += __shfl_xor_sync(mask, v, 1); }",
+    ),
+    Rule(
+        id="wave-width", severity="warning", archs=WAVE64,
+        title="a shuffle without a width in code that counts lanes by warpSize; hipcompat's headers give it one of 32",
+        advice="state warpSize as its width (translate --mode rename does), or compile with -DHIPCOMPAT_WIDTH=warpSize",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/reference/kernel_language.html",
+        example="__global__ void k(int v) { for (int m = warpSize / 2; m; m /= 2) v += __shfl_xor_sync(~0u, v, m); }",
     ),
     Rule(
         id="ballot-32", severity="warning", archs=WAVE64,
