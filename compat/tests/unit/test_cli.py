@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -89,6 +90,47 @@ def test_a_mistake_is_one_message(argv: list[str], code: int, words: str, capsys
     assert words in err
     assert "hint: " in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("wanted", ["text", "json", "sarif", "summary"])
+def test_binary_files_alone_give_no_verdict(wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "abcde":
+        (tmp_path / f"{name}.cu").write_bytes(b"cuda\0" * 9)
+    code, out, err = _call(capsys, "scan", tmp_path, "--format", wanted, "--fail-on", "never")
+    assert (code, out) == (4, "")
+    assert f"nothing was read: {tmp_path}/a.cu (binary), " in err
+    assert "and 2 more" in err
+
+
+def test_a_folder_without_source_gives_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _call(capsys, "scan", tmp_path)
+    assert (code, out) == (4, "")
+    assert "nothing was read: no regular file there" in err
+
+
+def _refuse(path: object, *_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+
+def test_an_unreadable_folder_gives_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.scandir", _refuse)
+    code, out, err = _call(capsys, "scan", tmp_path)
+    monkeypatch.undo()
+    assert (code, out) == (4, "")
+    assert f"nothing was read: {tmp_path} (Permission denied)" in err
+
+
+def test_an_unreadable_file_gives_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "k.cu").write_text("int k;\n")
+    monkeypatch.setattr(Path, "read_bytes", _refuse)
+    code, out, err = _call(capsys, "scan", tmp_path)
+    monkeypatch.undo()
+    assert (code, out) == (4, "")
+    assert f"nothing was read: {tmp_path}/k.cu (Permission denied)" in err
 
 
 def test_output_has_no_escape_codes_in_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A file that was not read, and why."""
+    """A file or folder that was not read, and why."""
 
     path: str
     reason: str

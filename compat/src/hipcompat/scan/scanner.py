@@ -49,7 +49,7 @@ def scan(
     known = Counter(baseline or {})
     scanned: list[Scanned] = []
     skipped: list[Skipped] = []
-    files = find_files(paths)
+    files = find_files(paths, lambda error: skipped.append(_skip_folder(error)))
     for file in files:
         result = scan_file(file, target)
         if isinstance(result, Skipped):
@@ -70,6 +70,10 @@ def scan(
         scanned_bytes=sum(file.size_bytes for file in files),
         suppressed=sum(item.suppressed for item in scanned),
     )
+
+
+def _skip_folder(error: OSError) -> Skipped:
+    return Skipped(path=str(error.filename), reason=error.strerror or "unreadable")
 
 
 def scan_file(file: Candidate, target: Target) -> Scanned | Skipped:

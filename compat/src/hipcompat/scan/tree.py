@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,25 +23,31 @@ class Candidate:
     size_bytes: int
 
 
-def find_files(paths: Iterable[Path]) -> tuple[Candidate, ...]:
-    """Raises FileError for a path that is not there. A file named by itself is C++ where its name says nothing."""
+OnClosed = Callable[[OSError], None]
+
+
+def find_files(paths: Iterable[Path], on_closed: OnClosed | None = None) -> tuple[Candidate, ...]:
+    """Raises FileError for a path that is not there. A file named by itself is C++ where its name says nothing.
+
+    `on_closed` gets the error of each folder that cannot be listed.
+    """
     found: dict[str, Candidate] = {}
     seen: set[tuple[int, int]] = set()
     for path in paths:
         if not os.path.lexists(path):
             raise FileError(f"{path} is not there", hint="name files or folders that exist")
-        for candidate, identity in _walk(path):
+        for candidate, identity in _walk(path, on_closed):
             if identity not in seen:
                 seen.add(identity)
                 found[candidate.path] = candidate
     return tuple(found[key] for key in sorted(found))
 
 
-def _walk(path: Path) -> Iterator[tuple[Candidate, tuple[int, int]]]:
+def _walk(path: Path, on_closed: OnClosed | None) -> Iterator[tuple[Candidate, tuple[int, int]]]:
     if not path.is_dir():
         yield from _look(str(path), is_named=True)
         return
-    for folder, folders, names in os.walk(path, onerror=None, followlinks=False):
+    for folder, folders, names in os.walk(path, onerror=on_closed, followlinks=False):
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
         for name in names:
             yield from _look(str(Path(folder, name)), is_named=False)

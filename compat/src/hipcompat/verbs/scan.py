@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from hipcompat.answer import Answer, dump
-from hipcompat.errors import FindingsError, UsageError
+from hipcompat.errors import FileError, FindingsError, UsageError
 from hipcompat.scan import Report, Target, scan
 from hipcompat.scan.report.sarif import format_sarif
 from hipcompat.scan.report.text import describe_tree, format_report, format_summary
@@ -21,6 +21,7 @@ _FORMATS = ("text", "json", "sarif", "summary")
 _ARCH = re.compile(r"gfx[0-9a-f]{3,4}(?:-generic|[:+-][\w:+-]*)?$")
 _QUIET_S = 2.0
 _EVERY_S = 10.0
+_MOST_NAMED = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,13 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """Scan, write the baseline if asked, and print."""
+    """Scan, write the baseline if asked, and print. Raises FileError where nothing was read."""
     target = Target(archs=_read_archs(args.arch), rocm=_read_version(args.rocm))
     baseline = read_baseline(args.baseline) if args.baseline else Counter()
     report = scan(args.paths, target, baseline=baseline, progress=_Progress())
+    if not report.scanned:
+        message = f"nothing was read: {_describe_skipped(report)}"
+        raise FileError(message, hint="name source, or folders of it, that this user may read")
     if args.write_baseline:
         write_baseline(report.findings, args.write_baseline)
     return Answer(text=_format(report, args.format), value=report, fault=_find_fault(report, args.fail_on))
+
+
+def _describe_skipped(report: Report) -> str:
+    named = [f"{skipped.path} ({skipped.reason})" for skipped in report.skipped[:_MOST_NAMED]]
+    more = len(report.skipped) - len(named)
+    if not named:
+        return "no regular file there is of a kind that scan knows"
+    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def _format(report: Report, wanted: str) -> str:

@@ -66,6 +66,8 @@ def describe_tree(report: Report) -> str:
         "portable": "portable as is", "translate": "needs translation",
         "work": f"needs work at {places} places", "blocked": f"needs work at {places} places, blocked by {errors}",
     }[report.verdict]  # fmt: skip
+    if not report.scanned:
+        verdict = "no verdict"
     archs, rocm = ",".join(report.target.archs), ".".join(map(str, report.target.rocm))
     known = f", {report.suppressed} known findings not told" if report.suppressed else ""
     return f"{verdict}: {report.scanned} files read for {archs} and ROCm {rocm}{known}"
