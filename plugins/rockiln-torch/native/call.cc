@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -76,13 +77,22 @@ struct Tensors {
   }
 };
 
+// Asked once. Threads that come meanwhile wait, without Python's lock, as torch lets go of it around every op: else
+// their first calls would be composed.
 const rockiln_dispatch_api* get_dispatch() {
-  if (const auto* known = dispatch.load(std::memory_order_acquire)) return known;
-  if (is_dispatch_asked.exchange(true)) return nullptr;
+  static std::mutex asking;
+  thread_local bool asks = false;
+  if (is_dispatch_asked.load(std::memory_order_acquire)) return dispatch.load(std::memory_order_acquire);
+  if (asks) return nullptr;  // an op within the answer itself
+  const std::lock_guard<std::mutex> guard(asking);
+  if (is_dispatch_asked.load(std::memory_order_acquire)) return dispatch.load(std::memory_order_acquire);
+  asks = true;
   read_gpu_torch();
   const auto* found = reinterpret_cast<const rockiln_dispatch_api*>(find_dispatch());
-  if (found != nullptr && found->abi_version != ROCKILN_DISPATCH_ABI_VERSION) return nullptr;
+  asks = false;
+  if (found != nullptr && found->abi_version != ROCKILN_DISPATCH_ABI_VERSION) found = nullptr;
   dispatch.store(found, std::memory_order_release);
+  is_dispatch_asked.store(true, std::memory_order_release);
   return found;
 }
 

@@ -166,9 +166,11 @@ def test_first_call_takes_less_than_fifty_milliseconds() -> None:
 def test_threads_share_plans(quiet: HostCard) -> None:
     x, weight = aligned(4, 1024), aligned(1024)
     failures: list[BaseException] = []
+    together = threading.Barrier(4)
 
     def work() -> None:
         try:
+            together.wait()
             for _ in range(50):
                 ops.rms_norm(x, weight)
         except BaseException as error:  # noqa: BLE001
