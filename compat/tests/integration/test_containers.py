@@ -22,6 +22,8 @@ import hipcompat
 
 IMAGE = "hipcompat-test:empty"
 SOURCE = Path(hipcompat.__file__).parents[1]
+SHARED = SOURCE.parents[1] / "plugins"
+"""Where the link of hipcompat.installed leads, from /src as from here."""
 KFD_GID, RENDER_GID = 5992, 5993
 """Groups that no image has."""
 GPU = ("--device", "{kfd}:/dev/kfd", "--device", "{render}:/dev/dri/renderD128")
@@ -65,7 +67,8 @@ def _diagnose(nodes: dict[str, str], *flags: str) -> tuple[list[dict[str, str]],
     volumes = [f"--volume={path}:{path}:ro" for path in sorted(mounts) if Path(path).exists()]
     given = [flag.format(**nodes) for flag in flags]
     done = subprocess.run(
-        ["docker", "run", "--rm", "--env", "PYTHONPATH=/src", f"--volume={SOURCE}:/src:ro", *volumes, *given, IMAGE,
+        ["docker", "run", "--rm", "--env", "PYTHONPATH=/src", f"--volume={SOURCE}:/src:ro",
+         f"--volume={SHARED}:/plugins:ro", *volumes, *given, IMAGE,
          str(python), "-B", "-m", "hipcompat", "doctor", "--json", "--fail-on", "never"],
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
