@@ -18,7 +18,7 @@ SOURCE = ROOT / "src"
 
 FLOORS = (
     ("errors", "readers", "amounts", "artifact", "folders", "console", "record_rows", "image", "archs", "source_tree",
-     "regular_files", "shape_faults"),
+     "regular_files", "shape_faults", "layer_paths", "media_types"),
     (
         "disk", "scratch", "sealed", "jsonable", "built_values", "names", "tables", "manifest", "locked",
         "publish_policy",

@@ -20,14 +20,13 @@ from rockiln.audit.inspect_file import NOTHING, FileFacts, Wanted, inspect_file,
 from rockiln.audit.installed.tree import Node, NodeKind
 from rockiln.errors import ImageError
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
+from rockiln.layer_paths import Whiteouts, clean_path
 from rockiln.readers import HashedReader, Readable
 from rockiln.unpack.decompress import DAMAGE
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
 
-WHITEOUT = ".wh."
-OPAQUE = ".wh..wh..opq"
 _TAR_BUFFER_BYTES = 1 << 16
 _COPY_BYTES = 1 << 20
 _IN_MEMORY_BYTES = 4 << 20
@@ -54,22 +53,19 @@ def scan_layer(stream: Readable, wanted: Wanted, name: str) -> LayerScan:
     """Read the whole layer once. Raises ImageError where it is damaged."""
     nodes: list[Node] = []
     facts: dict[str, FileFacts] = {}
-    removed, emptied = [], []
+    whiteouts = Whiteouts()
     try:
         for member, archive in _walk(open_decompressed(stream)):
             path = _clean(member.name, name)
-            folder, _, last = path.rpartition("/")
-            if last == OPAQUE:
-                emptied.append(folder)
-            elif last.startswith(WHITEOUT):
-                removed.append(f"{folder}/{last.removeprefix(WHITEOUT)}".lstrip("/"))
-            elif path and (node := _make_node(member, path, name)):
+            if not whiteouts.take(path) and path and (node := _make_node(member, path, name)):
                 nodes.append(node)
                 if node.kind == "file" and (found := _inspect(member, archive, path, wanted)) != NOTHING:
                     facts[path] = found
     except STREAM_FAULTS as fault:
         raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
-    return LayerScan(nodes=tuple(nodes), facts=facts, removed=tuple(removed), emptied=tuple(emptied))
+    return LayerScan(
+        nodes=tuple(nodes), facts=facts, removed=tuple(whiteouts.removed), emptied=tuple(whiteouts.emptied)
+    )
 
 
 def visit_members(stream: Readable, name: str, visit: Callable[[tarfile.TarInfo, tarfile.TarFile], None]) -> str:
@@ -81,14 +77,6 @@ def visit_members(stream: Readable, name: str, visit: Callable[[tarfile.TarInfo,
     except STREAM_FAULTS as fault:
         raise ImageError(f"{name}: cannot read the layer: {name_fault(fault)}", hint="is the image whole?") from fault
     return content.digest
-
-
-def clean_path(path: str) -> str:
-    """ "./usr/bin/" → "usr/bin". Raises ValueError for a path with ..: no honest layer has one."""
-    parts = [part for part in path.split("/") if part not in {"", "."}]
-    if ".." in parts:
-        raise ValueError(f"{path} leads out of the image")
-    return "/".join(parts)
 
 
 def name_fault(fault: Exception) -> str:
@@ -154,12 +142,14 @@ def _walk(content: Readable) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]
 
 
 def _clean(path: str, name: str) -> str:
-    parts = [part for part in path.split("/") if part not in {"", "."}]
-    if ".." in parts:
-        raise ImageError(f"{name}: {path} leads out of the image", hint="no honest image has such a path")
-    if len(parts) > _MAX_DEPTH:
-        raise ImageError(f"{name}: {len(parts)} folders in each other", hint="no honest image has such a path")
-    return "/".join(parts)
+    try:
+        cleaned = clean_path(path)
+    except ValueError as fault:
+        raise ImageError(f"{name}: {fault}", hint="no honest image has such a path") from fault
+    depth = cleaned.count("/") + 1
+    if depth > _MAX_DEPTH:
+        raise ImageError(f"{name}: {depth} folders in each other", hint="no honest image has such a path")
+    return cleaned
 
 
 def _make_node(member: tarfile.TarInfo, path: str, name: str) -> Node | None:

@@ -10,10 +10,8 @@ from pathlib import Path
 
 from rockiln.engines.layer_files import LayerFiles, Member
 from rockiln.errors import EngineError
+from rockiln.layer_paths import OPAQUE, WHITEOUT, clean_path
 from rockiln.namespaces.ids import has_other_ids
-
-WHITEOUT = ".wh."
-OPAQUE = ".wh..wh..opq"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +147,7 @@ class _TreeBuilder:
 
 def _clean(path: str) -> str:
     """ "./usr/bin/" → "usr/bin". Raises EngineError for a path with ..: no honest layer has one."""
-    parts = [part for part in path.split("/") if part not in {"", "."}]
-    if ".." in parts:
-        raise EngineError(f"{path}: leads out of the image")
-    return "/".join(parts)
+    try:
+        return clean_path(path)
+    except ValueError:
+        raise EngineError(f"{path}: leads out of the image") from None

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from rockiln.audit.layer_stream import OPAQUE, WHITEOUT, clean_path, visit_members
+from rockiln.audit.layer_stream import visit_members
+from rockiln.layer_paths import Whiteouts, clean_path, forget_covered
 from rockiln.readers import Readable
 
 _MAX_BYTES = 8 << 20
@@ -48,8 +49,8 @@ def read_layer_texts(stream: Readable, name: str) -> LayerTexts:
     reader = _Reader()
     digest = visit_members(stream, name, reader.add)
     return LayerTexts(
-        diff_id=digest, texts=reader.texts, links=reader.links, replaced=frozenset(reader.replaced),
-        emptied=tuple(reader.emptied),
+        diff_id=digest, texts=reader.texts, links=reader.links,
+        replaced=frozenset((*reader.replaced, *reader.whiteouts.removed)), emptied=tuple(reader.whiteouts.emptied),
     )  # fmt: skip
 
 
@@ -58,10 +59,7 @@ def lay_over(layers: Iterable[LayerTexts]) -> tuple[dict[str, bytes], dict[str, 
     texts: dict[str, bytes] = {}
     links: dict[str, str] = {}
     for layer in layers:
-        emptied = tuple(f"{folder}/" if folder else "" for folder in layer.emptied)
-        for known in (texts, links):
-            for path in [path for path in known if path.startswith(emptied) or _is_replaced(path, layer.replaced)]:
-                del known[path]
+        forget_covered((texts, links), layer.replaced, layer.emptied)
         texts |= layer.texts
         links |= layer.links
     return texts, links
@@ -74,16 +72,11 @@ class _Reader:
         self.texts: dict[str, bytes] = {}
         self.links: dict[str, str] = {}
         self.replaced: list[str] = []
-        self.emptied: list[str] = []
+        self.whiteouts = Whiteouts()
 
     def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
         path = clean_path(member.name)
-        folder, _, last = path.rpartition("/")
-        if last == OPAQUE:
-            self.emptied.append(folder)
-        elif last.startswith(WHITEOUT):
-            self.replaced.append(f"{folder}/{last.removeprefix(WHITEOUT)}".lstrip("/"))
-        elif not member.isdir():
+        if not self.whiteouts.take(path) and not member.isdir():
             self.replaced.append(path)
             self._keep(path, member, archive)
 
@@ -95,11 +88,3 @@ class _Reader:
         elif member.isreg() and member.size <= _MAX_BYTES and _WANTED.fullmatch(path):
             source = archive.extractfile(member)
             self.texts[path] = cast("Readable", source).read(member.size)
-
-
-def _is_replaced(path: str, replaced: frozenset[str]) -> bool:
-    while path:
-        if path in replaced:
-            return True
-        path = path.rpartition("/")[0]
-    return False

@@ -16,6 +16,7 @@ from rockiln.audit.layer_stream import GZIP, STREAM_FAULTS, ZSTD, name_fault
 from rockiln.console import Console, Progress
 from rockiln.disk import disk_faults_named
 from rockiln.errors import ImageError
+from rockiln.layer_paths import forget_covered
 from rockiln.readers import CountedReader, Readable
 from rockiln.regular_files import open_regular
 from rockiln.sizes.difference import Measured
@@ -156,7 +157,8 @@ def _lay_over(name: str, sizes: Sequence[LayerSize], layers: Sequence[LayerFiles
     links: dict[str, str] = {}
     texts: dict[str, bytes] = {}
     for size, layer in zip(sizes, layers, strict=True):
-        _take_away(files, links, texts, layer)
+        gone = {*layer.removed, *layer.symlinks, *layer.hardlinks, *layer.files}
+        forget_covered((files, links, texts), gone, layer.emptied)
         files |= {path: (file, size.title) for path, file in layer.files.items()}
         links |= layer.symlinks
         texts |= layer.texts
@@ -175,22 +177,3 @@ def _lay_over(name: str, sizes: Sequence[LayerSize], layers: Sequence[LayerFiles
         code={path: file.code for path, (file, _) in sorted(files.items()) if file.code},
         ops=count_ops(manifests.values()),
     )
-
-
-def _take_away(
-    files: dict[str, tuple[LayerFile, str]], links: dict[str, str], texts: dict[str, bytes], layer: LayerFiles
-) -> None:
-    """Paths that the layer removes, empties, or puts something else in the place of."""
-    gone = {*layer.removed, *layer.symlinks, *layer.hardlinks, *layer.files}
-    emptied = tuple(f"{folder}/" if folder else "" for folder in layer.emptied)
-    for known in (files, links, texts):
-        for path in [path for path in known if path.startswith(emptied) or _is_below(path, gone)]:
-            del known[path]
-
-
-def _is_below(path: str, gone: set[str]) -> bool:
-    while path:
-        if path in gone:
-            return True
-        path = path.rpartition("/")[0]
-    return False

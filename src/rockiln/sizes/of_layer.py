@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, BinaryIO, NamedTuple, cast
 
-from rockiln.audit.layer_stream import OPAQUE, WHITEOUT, Ahead, clean_path, visit_members
+from rockiln.audit.layer_stream import Ahead, visit_members
 from rockiln.kernel_data.content import HEAD_BYTES, sniff
+from rockiln.layer_paths import Whiteouts, clean_path
 from rockiln.readers import Readable
 from rockiln.sizes.device_code import MIN_BYTES, measure_device_code
 from rockiln.sizes.kinds import find_kind, find_named_arch
@@ -59,7 +60,8 @@ def read_layer(stream: Readable, name: str) -> LayerFiles:
     digest = visit_members(stream, name, reader.add)
     return LayerFiles(
         diff_id=digest, files=reader.files, hardlinks=reader.hardlinks,
-        symlinks=reader.symlinks, texts=reader.texts, removed=tuple(reader.removed), emptied=tuple(reader.emptied),
+        symlinks=reader.symlinks, texts=reader.texts,
+        removed=tuple(reader.whiteouts.removed), emptied=tuple(reader.whiteouts.emptied),
     )  # fmt: skip
 
 
@@ -71,17 +73,13 @@ class _Reader:
         self.hardlinks: dict[str, str] = {}
         self.symlinks: dict[str, str] = {}
         self.texts: dict[str, bytes] = {}
-        self.removed: list[str] = []
-        self.emptied: list[str] = []
+        self.whiteouts = Whiteouts()
 
     def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
         path = clean_path(member.name)
-        folder, _, last = path.rpartition("/")
-        if last == OPAQUE:
-            self.emptied.append(folder)
-        elif last.startswith(WHITEOUT):
-            self.removed.append(f"{folder}/{last.removeprefix(WHITEOUT)}".lstrip("/"))
-        elif member.issym():
+        if self.whiteouts.take(path):
+            return
+        if member.issym():
             self.symlinks[path] = member.linkname
         elif member.islnk():
             self.hardlinks[path] = clean_path(member.linkname)
