@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from http.server import BaseHTTPRequestHandler
+
+from loopback_server import LoopbackServer
 
 STEP_BYTES = 1 << 16
 HOP = {"connection", "transfer-encoding", "keep-alive"}
@@ -39,32 +40,14 @@ Judge = Callable[[str, str, int], Break]
 """Method, path and number of the request (from 0) → what to break."""
 
 
-class RegistryProxy(ThreadingHTTPServer):
+class RegistryProxy(LoopbackServer):
     """Passes requests on to `upstream` (HOST:PORT), broken as `judge` says; `asked` is what came, in order."""
-
-    daemon_threads = True
-    request_queue_size = 64
 
     def __init__(self, upstream: str, judge: Judge = lambda _method, _path, _number: Break()) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.upstream, self.judge = upstream, judge
         self.asked: list[tuple[str, str]] = []
         self.lock = threading.Lock()
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self.server_port}"
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Broken connections are what this is for."""
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
+
+from loopback_server import LoopbackServer
 
 _PATH = re.compile(r"/v2/(?P<name>.+)/(?P<kind>blobs/uploads|blobs|manifests|tags|referrers)/?(?P<rest>[^/]*)")
 
@@ -52,11 +53,8 @@ class Gate:
     scopes: dict[str, list[str]] = field(default_factory=dict)
 
 
-class RegistryServer(ThreadingHTTPServer):
+class RegistryServer(LoopbackServer):
     """`repos` by name; `asked` in order; `before` may answer a request itself, by returning True."""
-
-    daemon_threads = True
-    request_queue_size = 64
 
     def __init__(self, *, has_referrers: bool = False, gate: Gate | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -67,27 +65,12 @@ class RegistryServer(ThreadingHTTPServer):
         self.before: Callable[[_Handler], bool] = lambda _handler: False
         self.lock = threading.RLock()
 
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self.server_port}"
-
     def repo(self, name: str) -> Repo:
         with self.lock:
             return self.repos.setdefault(name, Repo())
 
     def count(self, method: str, part: str = "") -> int:
         return sum(item.method == method and part in item.path for item in self.asked)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away is part of the play."""
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,12 +9,11 @@ import base64
 import datetime as dt
 import json
 import secrets
-import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from cryptography import x509
@@ -22,6 +21,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from loopback_server import LoopbackServer
 
 ISSUER, SERVICE = "tests", "registry of the tests"
 
@@ -62,10 +63,8 @@ def write_pem(path: Path, item: x509.Certificate | EllipticCurvePrivateKey) -> P
     return path
 
 
-class TokenServer(ThreadingHTTPServer):
+class TokenServer(LoopbackServer):
     """Lets `user` with `password` (or `refresh_token`) in; `may` says which actions are granted."""
-
-    daemon_threads = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -105,14 +104,6 @@ class TokenServer(ThreadingHTTPServer):
         signed = ".".join(parts)
         r, s = decode_dss_signature(self.key.sign(signed.encode(), ECDSA(hashes.SHA256())))
         return f"{signed}.{_encode(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from http.server import BaseHTTPRequestHandler
 
+from loopback_server import LoopbackServer
 from rockiln.artifact import Artifact
 
 STEP_BYTES = 64 << 10
@@ -46,10 +46,8 @@ class Request:
     headers: Mapping[str, str]
 
 
-class FaultServer(ThreadingHTTPServer):
+class FaultServer(LoopbackServer):
     """`files` by path; `script` by path: faults used up one a request, then the file is served as it should be."""
-
-    daemon_threads = True
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -71,17 +69,9 @@ class FaultServer(ThreadingHTTPServer):
         """What was asked for, in order."""
         return [request.path for request in self.requests]
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away is part of the play."""
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.ended.set()
-        self.shutdown()
-        self.server_close()
+        super().__exit__()
 
 
 class _Handler(BaseHTTPRequestHandler):

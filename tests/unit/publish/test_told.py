@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from matrix_text import CPU_ID
-from publish.project import Project, make_project
+from publish.project import Project
 
 from fakes import FakeEngine
 from registry_server import RegistryServer
@@ -17,17 +16,6 @@ from rockiln.errors import EngineError
 
 Said = pytest.CaptureFixture[str]
 ROW = "cpu-py3.11-0.6.2-debian12-runtime"
-
-
-@pytest.fixture
-def server() -> Iterator[RegistryServer]:
-    with RegistryServer(has_referrers=True) as server:
-        yield server
-
-
-@pytest.fixture
-def project(server: RegistryServer, tmp_path: Path) -> Project:
-    return make_project(tmp_path / "project", server.host)
 
 
 @pytest.fixture

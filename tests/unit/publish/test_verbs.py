@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from matrix_text import CPU_ID, GPU_ID
-from publish.project import Project, make_project
+from publish.project import Project
 
 from fakes import FakeEngine, FakeProcess
 from registry_server import RegistryServer
 from rockiln.sign.keys import read_public_key
 
 Said = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def server() -> Iterator[RegistryServer]:
-    with RegistryServer(has_referrers=True) as server:
-        yield server
-
-
-@pytest.fixture
-def project(server: RegistryServer, tmp_path: Path) -> Project:
-    return make_project(tmp_path / "project", server.host)
 
 
 @pytest.fixture

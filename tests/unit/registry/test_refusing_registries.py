@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loopback_server import LoopbackServer
 from pushed_layout import HASTY, make_layout, push
 from registry_server import RegistryServer
 from rockiln.errors import CredentialsError, RegistryError, RockilnError
@@ -40,11 +40,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Silent."""
 
 
-class _TlsServer(HTTPServer):
-    def handle_error(self, *_: object) -> None:
-        """Clients that speak http are what it is for."""
-
-
 @pytest.fixture
 def tls_host(tmp_path: Path) -> Iterator[str]:
     key, pem = tmp_path / "key.pem", tmp_path / "ca.pem"
@@ -52,12 +47,10 @@ def tls_host(tmp_path: Path) -> Iterator[str]:
     subprocess.run([*words, "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem, key)
-    server = _TlsServer(("127.0.0.1", 0), _Handler)
+    server = LoopbackServer(("127.0.0.1", 0), _Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with server:
+        yield server.host
 
 
 @pytest.mark.parametrize("plain_http", [False, True])
