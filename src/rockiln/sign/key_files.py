@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from rockiln.console import printable
@@ -30,7 +31,16 @@ def load_private_key(path: Path, environ: Mapping[str, str]) -> PrivateKey:
 
     Raises UsageError.
     """
+    return _decrypt(_read(path), printable(str(path)), environ)
+
+
+def load_key(path: Path, environ: Mapping[str, str]) -> PrivateKey | PublicKey:
+    """Whichever the file holds; a private one as above. Raises UsageError."""
     text, name = _read(path), printable(str(path))
+    return _decrypt(text, name, environ) if "PRIVATE KEY" in text else read_public_key(text, name)
+
+
+def _decrypt(text: str, name: str, environ: Mapping[str, str]) -> PrivateKey:
     if PASSWORD in environ:
         return read_private_key(text, environ[PASSWORD].encode(), name)
     try:
@@ -39,7 +49,9 @@ def load_private_key(path: Path, environ: Mapping[str, str]) -> PrivateKey:
         return read_private_key(text, _ask_password(name), name)
 
 
+@cache
 def _ask_password(name: str) -> bytes:
+    """Once a key: a verb that signs twice asks once."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(f"{name} is encrypted, and {PASSWORD} is not set", hint=f"{PASSWORD}=… before the command")
     import getpass

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.registry.reference import Reference
+from rockiln.sign.key_files import PASSWORD, load_key, load_private_key
+from rockiln.sign.keys import PrivateKey
 
 if TYPE_CHECKING:
     from rockiln.publish.attested import OpenSealed, Seal
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from rockiln.registry.client import RegistryClient
     from rockiln.registry.session import Access
 
-PASSWORD = "COSIGN_PASSWORD"  # noqa: S105  # the variable's name
 LEAST_THREADS = 4
 """Waiting for a registry costs no CPU."""
 
@@ -102,21 +103,19 @@ def read_seal(args: argparse.Namespace, environ: Mapping[str, str]) -> Seal | No
     if args.unsigned:
         return None
     from rockiln.attest.envelope import seal
-    from rockiln.sign.keys import read_private_key
 
-    private = read_private_key(_read(args.key), environ.get(PASSWORD, "").encode(), str(args.key))
+    private = load_private_key(args.key, environ)
     return lambda statement: seal(statement, private)
 
 
 def read_index_signer(args: argparse.Namespace, environ: Mapping[str, str]) -> SignIndex | None:
     """What signs promoted indexes: where --key is a private key; None for a public one, and without --key."""
-    if not args.key or "PRIVATE KEY" not in (text := _read(args.key)):
+    key = load_key(args.key, environ) if args.key else None
+    if not isinstance(key, PrivateKey):
         return None
     from rockiln.publish.signed_index import sign_index
-    from rockiln.sign.keys import read_private_key
 
-    private = read_private_key(text, environ.get(PASSWORD, "").encode(), str(args.key))
-    return lambda repository, index: sign_index(repository, index, private)
+    return lambda repository, index: sign_index(repository, index, key)
 
 
 def read_opener(args: argparse.Namespace, environ: Mapping[str, str]) -> OpenSealed | None:
@@ -124,18 +123,7 @@ def read_opener(args: argparse.Namespace, environ: Mapping[str, str]) -> OpenSea
     if not args.key:
         return None
     from rockiln.attest.envelope import open_envelope
-    from rockiln.sign.keys import read_private_key, read_public_key
 
-    text, name = _read(args.key), str(args.key)
-    if "PRIVATE KEY" in text:
-        public = read_private_key(text, environ.get(PASSWORD, "").encode(), name).public
-    else:
-        public = read_public_key(text, name)
+    key = load_key(args.key, environ)
+    public = key.public if isinstance(key, PrivateKey) else key
     return lambda envelope, said: open_envelope(envelope, public, said)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as fault:
-        raise UsageError(f"{path}: cannot be read: {fault}", hint="--key names a PEM file") from fault
