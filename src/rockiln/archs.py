@@ -1,4 +1,4 @@
-"""LLVM's names of AMD GPU targets that a matrix may hold."""
+"""LLVM's names of AMD GPU targets: those that a matrix may hold, and of a number of the kernel the name."""
 
 from __future__ import annotations
 
@@ -11,3 +11,9 @@ LLVM_TARGETS = frozenset({
 """https://llvm.org/docs/AMDGPUUsage.html#processors: gfx9 and later, and what Debian still builds for.
 
 A feature suffix (":xnack+") is no target."""
+
+
+def name_arch(gfx_target_version: int) -> str:
+    """What /sys/class/kfd says of a GPU: 90402 → gfx942, 90010 → gfx90a. Minor and stepping are hexadecimal digits."""
+    major, rest = divmod(gfx_target_version, 10000)
+    return f"gfx{major}{rest // 100:x}{rest % 100:x}"

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from rockiln.image import Layer
 from rockiln.image_files import CONSTRAINTS_PATH, ENTRYPOINT_PATH, OVERRIDES_PATH, VENV, find_framework
 from rockiln.locked import LockedTarget
+from rockiln.media_types import CONFIG_TYPE, MANIFEST_TYPE
 from rockiln.plan import PlannedTarget
+from rockiln.readers import digest_of
 from rockiln.tar_stream import EPOCH_S
 
-CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
-MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 CREATED = dt.datetime.fromtimestamp(EPOCH_S, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 LAYER_TITLE = "dev.rockiln.layer.title"
@@ -77,12 +77,7 @@ def make_manifest(config: bytes, layers: Sequence[Layer], annotations: Mapping[s
 
 def describe(media_type: str, content: bytes) -> dict[str, object]:
     """A descriptor: https://github.com/opencontainers/image-spec/blob/main/descriptor.md"""
-    return {"mediaType": media_type, "digest": hash_of(content), "size": len(content)}
-
-
-def hash_of(content: bytes) -> str:
-    """The digest of a small blob."""
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+    return {"mediaType": media_type, "digest": digest_of(content), "size": len(content)}
 
 
 def _describe_layer(layer: Layer) -> dict[str, object]:

@@ -34,6 +34,11 @@ class HashedReader:
         return f"sha256:{self.hexdigest()}"
 
 
+def digest_of(content: bytes) -> str:
+    """The same of bytes in memory."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
 class CountedReader:
     """Passes bytes on and tells how many, piece by piece."""
 

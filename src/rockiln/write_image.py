@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import filecmp
-import hashlib
 import json
 import os
 import shutil
@@ -29,19 +28,19 @@ from rockiln.image_config import (
     LAYER_OWNERS,
     LAYER_TITLE,
     LAYER_UNPACKED,
-    MANIFEST_TYPE,
     TARGET_LABEL,
     describe,
     encode,
-    hash_of,
     make_config,
     make_manifest,
-)  # fmt: skip
+)
 from rockiln.layer_blobs import LayerCache, write_layers
 from rockiln.layers import LayerPlan
 from rockiln.locked import LockedTarget
+from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
 from rockiln.names import image_reference
 from rockiln.plan import PlannedTarget
+from rockiln.readers import digest_of
 from rockiln.regular_files import read_regular, size_of_regular
 from rockiln.shape_faults import name_shape_fault
 
@@ -50,7 +49,6 @@ IMAGE_NAME = "io.containerd.image.name"
 DEFAULT_REGISTRY = "docker.io"
 """What engines put before a name without a registry; containerd wants it written out."""
 
-INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 BLOB_MODE = 0o444
 _MAX_BYTES = 16 << 20
 """Of index, manifest and config."""
@@ -71,8 +69,8 @@ def write_image(  # noqa: PLR0913, PLR0917  # the last stage needs what all earl
     image = Image(
         target_id=planned.id,
         layout_path=folders.target_path(planned.id) / "image",
-        digest=hash_of(manifest),
-        config_digest=hash_of(config),
+        digest=digest_of(manifest),
+        config_digest=digest_of(config),
         layers=layers,
         reference=image_reference(planned),
     )
@@ -88,7 +86,7 @@ def write_layout(image: Image, config: bytes, manifest: bytes, blob_path_of: Cal
         for layer in image.layers:
             _place_blob(blob_path_of(layer.digest), blobs_path / layer.digest.partition(":")[2])
         for content in (config, manifest):
-            _write_file(blobs_path / hash_of(content).partition(":")[2], content)
+            _write_file(blobs_path / digest_of(content).partition(":")[2], content)
         _write_file(image.layout_path / "oci-layout", encode({"imageLayoutVersion": "1.0.0"}))
         _write_file(image.layout_path / "index.json", make_index(image, manifest))
         _prune(blobs_path, image)
@@ -177,7 +175,7 @@ def read_image(layout_path: Path) -> Image:
 
 def _read_blob(layout_path: Path, descriptor: Mapping[str, Any]) -> bytes:
     content = read_regular(_locate_blob(layout_path, descriptor["digest"]), _MAX_BYTES)
-    if f"sha256:{hashlib.sha256(content).hexdigest()}" != descriptor["digest"]:
+    if digest_of(content) != descriptor["digest"]:
         raise ImageError(f"{layout_path}: blob {descriptor['digest']} has another hash", hint=REBUILD_HINT)
     return content
 

@@ -13,17 +13,12 @@ import pytest
 from real_registry import run_registry
 from registry_server import RegistryServer
 from rockiln.errors import ImageError, RegistryError
+from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
+from rockiln.readers import digest_of
 from rockiln.registry import uploads
 from rockiln.registry.artifacts import Artifact, attach_artifact, read_artifact
 from rockiln.registry.client import RegistryClient, open_repository
-from rockiln.registry.protocol import (
-    INDEX_TYPE,
-    MANIFEST_TYPE,
-    Manifest,
-    digest_of,
-    source_of_bytes,
-    source_of_file,
-)
+from rockiln.registry.protocol import Manifest, source_of_bytes, source_of_file
 from rockiln.registry.reference import parse_reference
 
 ABSENT = "sha256:" + "00" * 32

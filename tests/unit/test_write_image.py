@@ -17,8 +17,8 @@ from rockiln.contents import Contents
 from rockiln.errors import DiskError, ImageError
 from rockiln.folders import Folders
 from rockiln.image import Compression, Image
-from rockiln.image_config import hash_of
 from rockiln.layers import split
+from rockiln.readers import digest_of
 from rockiln.write_image import read_image, write_image
 
 ITEMS: dict[str, Item] = {
@@ -63,7 +63,7 @@ def test_changed_blob_is_replaced(folders: Folders, monkeypatch: pytest.MonkeyPa
     path = image.layout_path / "blobs" / image.layers[0].digest.replace(":", "/")
     flip_byte(path)
     assert build(folders) == image
-    assert hash_of(path.read_bytes()) == image.layers[0].digest
+    assert digest_of(path.read_bytes()) == image.layers[0].digest
 
 
 def test_layout_has_the_files_of_the_specification(folders: Folders) -> None:

@@ -20,7 +20,10 @@ from rockiln.attest.envelope import ENVELOPE_TYPE, seal
 from rockiln.attest.statement import CYCLONEDX, PROVENANCE, make_statement
 from rockiln.disk import write_whole
 from rockiln.errors import VerificationError
-from rockiln.image_config import CONFIG_TYPE, MANIFEST_TYPE, describe, encode, hash_of
+from rockiln.image_config import describe, encode
+from rockiln.media_types import CONFIG_TYPE, INDEX_TYPE, MANIFEST_TYPE
+from rockiln.readers import digest_of
+from rockiln.registry.protocol import Manifest
 from rockiln.regular_files import read_regular
 from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
 from rockiln.scratch import Scratch, remove_folder
@@ -34,7 +37,6 @@ SUFFIXES: Mapping[str, str] = {SIGNATURE_ARTIFACT: ".sig", ENVELOPE_TYPE: ".att"
 """Of cosign's tags, by the type of what they name."""
 PREDICATE_ANNOTATION = "predicateType"
 REF_NAME = "org.opencontainers.image.ref.name"
-INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 MAX_BYTES = 64 << 20
 """Of one blob of an attachment; the SBOM of TensorFlow's image is 0.2 MB."""
 MAX_INDEX_BYTES = 16 << 20
@@ -69,15 +71,12 @@ class Attachment:
 
     @property
     def digest(self) -> str:
-        return hash_of(self.manifest)
+        return digest_of(self.manifest)
 
     @property
     def document(self) -> Mapping[str, Any]:
         """The manifest, decoded. Raises ValueError for what is none."""
-        value = json.loads(self.manifest)
-        if not isinstance(value, dict):
-            raise ValueError("no JSON object")  # noqa: TRY004  # of JSON, as json.loads does
-        return value
+        return Manifest(content=self.manifest, media_type=MANIFEST_TYPE).document
 
 
 def make_attachments(
@@ -106,7 +105,7 @@ def make_attachment(
     is_tagged: bool = False,
 ) -> Attachment:  # fmt: skip
     """Layers are (content, media type, annotations). With `is_tagged`, cosign finds it by its tag."""
-    diff_ids = [hash_of(content) for content, _, _ in layers]
+    diff_ids = [digest_of(content) for content, _, _ in layers]
     config = encode({"architecture": "", "config": {}, "os": "", "rootfs": {"type": "layers", "diff_ids": diff_ids}})
     described = [
         describe(media_type, content) | ({"annotations": dict(said)} if said else {})
@@ -118,7 +117,7 @@ def make_attachment(
     }  # fmt: skip
     contents = (config, *(content for content, _, _ in layers))
     return Attachment(
-        manifest=encode(document), blobs={hash_of(one): one for one in contents},
+        manifest=encode(document), blobs={digest_of(one): one for one in contents},
         tag=_name_tag(document) if is_tagged else "",
     )  # fmt: skip
 
@@ -128,7 +127,7 @@ def write_attached(folder: Path, attachments: Sequence[Attachment]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with Scratch(folder.parent / ".attaching") as made:
         for content in (content for one in attachments for content in (one.manifest, *one.blobs.values())):
-            write_whole(_blob_path(made, hash_of(content)), content, 0o444)
+            write_whole(_blob_path(made, digest_of(content)), content, 0o444)
         write_whole(made / "oci-layout", _LAYOUT, 0o444)
         write_whole(made / "index.json", _make_index(attachments), 0o444)
         remove_folder(folder)
@@ -197,7 +196,7 @@ def _require_own_form(folder: Path, index: bytes, attachments: Sequence[Attachme
 def _read_blob(folder: Path, digest: str) -> bytes:
     path = _blob_path(folder, digest)
     content = _read_file(path, MAX_BYTES)
-    if hash_of(content) != digest:
+    if digest_of(content) != digest:
         raise VerificationError(f"{path}: the content has another hash than its name")
     return content
 

@@ -10,7 +10,8 @@ from typing import Any
 from rockiln.attest.attached import Attachment, read_attached
 from rockiln.console import Console
 from rockiln.errors import RegistryError
-from rockiln.image_config import MANIFEST_TYPE, encode
+from rockiln.image_config import encode
+from rockiln.media_types import MANIFEST_TYPE
 from rockiln.registry.protocol import Manifest, Repository, source_of_bytes
 from rockiln.shape_faults import name_shape_fault
 
@@ -53,7 +54,7 @@ def _merge(attachment: Attachment, there: Manifest, name: str) -> bytes:
     """Ours, and the layers of theirs that ours lacks, annotations counting: two signatures are over the same bytes."""
     ours = dict(attachment.document)
     try:
-        theirs: list[Mapping[str, Any]] = [dict(row) for row in there.document["layers"]]  # type: ignore[attr-defined]  # of JSON
+        theirs: list[Mapping[str, Any]] = [dict(row) for row in there.document["layers"]]
     except (ValueError, KeyError, TypeError) as fault:
         hint = "who pushed this tag?"
         raise RegistryError(f"{name}:{attachment.tag} is no manifest: {name_shape_fault(fault)}", hint=hint) from fault

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO
 from rockiln.engines.protocol import Command
 from rockiln.errors import EngineError
 from rockiln.image import Image
+from rockiln.readers import digest_of
 from rockiln.regular_files import open_regular, read_regular
 from rockiln.shape_faults import name_shape_fault
 
@@ -60,7 +60,7 @@ def read_verified(image: Image, digest: str) -> bytes:
         content = read_regular(path, MAX_BYTES)
     except OSError as error:
         raise EngineError(f"{path}: {error.strerror}", hint=REBUILD_HINT) from error
-    if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
+    if digest_of(content) != digest:
         raise EngineError(f"{path}: the content has another hash than its name", hint=REBUILD_HINT)
     return content
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from rockiln.audit.foreign_json import MAX_BYTES, Object, parse_object, take_object, take_objects, take_text
 from rockiln.errors import ImageError
-from rockiln.registry.protocol import INDEX_TYPE, MANIFEST_TYPE, BlobSource, Manifest, digest_of
+from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
+from rockiln.readers import digest_of
+from rockiln.registry.protocol import BlobSource, Manifest
 from rockiln.regular_files import open_regular, read_regular, size_of_regular
 
 REBUILD_HINT = "rockiln build TARGET writes it anew"

@@ -19,6 +19,7 @@ from rockiln.publish.gate import Verdict
 from rockiln.publish.layout import make_index
 from rockiln.publish.tags import DATED_MEANING, ROW_MEANING, Tags, find_free_dated
 from rockiln.registry.protocol import Manifest, Repository
+from rockiln.shape_faults import name_shape_fault
 
 TESTED, UNTESTED, UNSIGNED = "dev.rockiln.tested", "dev.rockiln.untested", "dev.rockiln.tested.unsigned"
 STANDARD_LABELS = "org.opencontainers.image."
@@ -87,7 +88,7 @@ def read_published(repository: Repository, digest: str) -> tuple[Published, ...]
         platform = {"architecture": str(config["architecture"]), "os": str(config["os"])}
         labels = {str(key): str(value) for key, value in (config["config"].get("Labels") or {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as fault:
-        message = f"{repository.name}@{digest} is no image: {fault!r}"
+        message = f"{repository.name}@{digest} is no image: {name_shape_fault(fault)}"
         raise RegistryError(message, hint="name a digest that rockiln push printed") from fault
     return (Published(manifest=manifest, platform=platform, labels=labels, blobs=tuple(dict.fromkeys(blobs))),)
 

@@ -16,9 +16,11 @@ from rockiln.disk import disk_faults_named, require_room, write_whole
 from rockiln.download.threads import map_threads
 from rockiln.errors import RegistryError
 from rockiln.image import Image
+from rockiln.media_types import INDEX_TYPE
 from rockiln.registry.protocol import Manifest, Repository
+from rockiln.shape_faults import name_shape_fault
 from rockiln.sizes.of_registry import choose_platform
-from rockiln.write_image import DEFAULT_REGISTRY, IMAGE_NAME, INDEX_TYPE, REF_NAME, read_image
+from rockiln.write_image import DEFAULT_REGISTRY, IMAGE_NAME, REF_NAME, read_image
 
 THREADS = 4
 
@@ -39,7 +41,7 @@ def pull_image(
     try:
         blobs = {str(item["digest"]): int(item["size"]) for item in (document["config"], *document["layers"])}
     except (KeyError, TypeError, ValueError) as fault:
-        message = f"{repository.name}@{manifest.digest}: no image: {fault!r}"
+        message = f"{repository.name}@{manifest.digest}: no image: {name_shape_fault(fault)}"
         raise RegistryError(message, hint="name an image that rockiln pushed") from fault
     _fetch_blobs(repository, blobs, blobs_path, known, console)
     write_whole(blobs_path / manifest.digest.partition(":")[2], manifest.content)

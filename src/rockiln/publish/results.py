@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from rockiln.archs import name_arch
 from rockiln.checks import TIERS, Check
+from rockiln.shape_faults import name_shape_fault
 from rockiln.smoke import CheckResult, Failed, Passed, SmokeReport, Unavailable
 
 PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
@@ -100,7 +102,7 @@ def read_results(predicate: Mapping[str, Any], *, is_signed: bool) -> tuple[Tier
             for tier, found in own["tiers"].items()
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError) as fault:
-        raise ValueError(f"not a result of rockiln smoke: {fault!r}") from fault
+        raise ValueError(f"not a result of rockiln smoke: {name_shape_fault(fault)}") from fault
 
 
 def _require_status(value: object) -> Status:
@@ -116,5 +118,5 @@ def find_archs(nodes_path: Path = KFD_NODES) -> tuple[str, ...]:
         rows = dict(line.split(maxsplit=1) for line in path.read_text().splitlines() if " " in line)
         number = int(rows.get("gfx_target_version", "0"))
         if number:
-            found.add(f"gfx{number // 10000}{number // 100 % 100:x}{number % 100:x}")
+            found.add(name_arch(number))
     return tuple(sorted(found))

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rockiln.archs import name_arch
 from rockiln.errors import UsageError
+from rockiln.shape_faults import name_shape_fault
 
 NODES = "sys/class/kfd/kfd/topology/nodes"
 KFD = "/dev/kfd"
@@ -69,13 +71,7 @@ def parse_doctor(text: str, name: str) -> HostFacts:
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, RecursionError) as fault:
         hint = "give what `hipcompat doctor --json` printed on that host"
-        raise UsageError(f"{name}: not a doctor's report: {fault!r}", hint=hint) from fault
-
-
-def name_arch(gfx_target_version: int) -> str:
-    """90402 → gfx942, 90010 → gfx90a: minor and stepping are hexadecimal digits."""
-    major, rest = divmod(gfx_target_version, 10000)
-    return f"gfx{major}{rest // 100:x}{rest % 100:x}"
+        raise UsageError(f"{name}: not a doctor's report: {name_shape_fault(fault)}", hint=hint) from fault
 
 
 def _list_nodes(root: Path) -> list[int]:

@@ -11,16 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rockiln.errors import RegistryError
-from rockiln.registry.protocol import (
-    EMPTY_CONTENT,
-    EMPTY_TYPE,
-    MANIFEST_TYPE,
-    Descriptor,
-    Manifest,
-    Repository,
-    digest_of,
-    source_of_bytes,
-)
+from rockiln.media_types import EMPTY_TYPE, MANIFEST_TYPE
+from rockiln.readers import digest_of
+from rockiln.registry.protocol import EMPTY_CONTENT, Descriptor, Manifest, Repository, source_of_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,10 @@ from urllib.parse import urlencode
 from rockiln.disk import disk_faults_named
 from rockiln.download.patience import Patience
 from rockiln.errors import CredentialsError, RegistryError
+from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
+from rockiln.readers import digest_of
 from rockiln.registry.answers import MissingFault, PassingFault, require_status
-from rockiln.registry.protocol import INDEX_TYPE, MANIFEST_TYPE, BlobSource, Descriptor, Manifest, Tell, ignore_bytes
+from rockiln.registry.protocol import BlobSource, Descriptor, Manifest, Tell, ignore_bytes
 from rockiln.registry.reference import Reference
 from rockiln.registry.referrers import fall_back, list_fallback, read_referrers
 from rockiln.registry.session import Access, Session
@@ -223,7 +225,7 @@ class RegistryClient:
         return RegistryError(f"{self.name} has no {digest}", hint="was it pushed to this repository?")
 
     def _require_digest(self, content: bytes, digest: str) -> None:
-        found = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        found = digest_of(content)
         if found != digest:
             raise RegistryError(f"{self.name}: asked for {digest}, got {found}", hint=_PROXY_HINT)
 

@@ -6,27 +6,20 @@ stays.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
-MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
-INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
-EMPTY_TYPE = "application/vnd.oci.empty.v1+json"
+from rockiln.readers import digest_of
+
 EMPTY_CONTENT = b"{}"
 """What https://github.com/opencontainers/image-spec/blob/main/manifest.md wants as the config of what is no image."""
 
 Tell = Callable[[int], None]
 """Told how many more bytes have gone."""
-
-
-def digest_of(content: bytes) -> str:
-    """sha256:…"""
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def ignore_bytes(_bytes: int) -> None:
@@ -65,7 +58,7 @@ class Manifest:
         return digest_of(self.content)
 
     @property
-    def document(self) -> Mapping[str, object]:
+    def document(self) -> Mapping[str, Any]:
         """The JSON object. Raises ValueError where it is none."""
         value = json.loads(self.content)
         if not isinstance(value, dict):

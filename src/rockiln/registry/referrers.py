@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from rockiln.errors import RegistryError
-from rockiln.registry.protocol import INDEX_TYPE, Descriptor, Manifest, Repository
+from rockiln.media_types import INDEX_TYPE
+from rockiln.registry.protocol import Descriptor, Manifest, Repository
+from rockiln.shape_faults import name_shape_fault
 
 ROUNDS = 10
 """How often an entry is put in again that somebody else's push at the same moment has lost."""
@@ -75,7 +77,8 @@ def read_referrers(document: Mapping[str, object]) -> tuple[Descriptor, ...]:
             for entry in entries
         )  # fmt: skip
     except (TypeError, KeyError, ValueError, AttributeError) as fault:
-        raise RegistryError(f"not a list of referrers: {fault!r}", hint="is this an OCI registry?") from fault
+        message = f"not a list of referrers: {name_shape_fault(fault)}"
+        raise RegistryError(message, hint="is this an OCI registry?") from fault
 
 
 def _describe(manifest: Manifest) -> Descriptor:

@@ -140,7 +140,8 @@ def _find_licence_files(looked: _Looked, name: str, architecture: str) -> dict[s
 
 
 def _find_distributions(looked: _Looked, hashes: Mapping[tuple[str, str, str], str]) -> Iterator[Package]:
-    for path in sorted(looked.texts):
+    paths = sorted(looked.texts)
+    for path in paths:
         matched = _METADATA.fullmatch(path)
         if matched is None or _SYSTEM_SITE.fullmatch(matched["site"]):
             continue
@@ -150,7 +151,7 @@ def _find_distributions(looked: _Looked, hashes: Mapping[tuple[str, str, str], s
         folder = posixpath.dirname(path)
         licences = {
             one: looked.texts[one]
-            for one in sorted(looked.texts)
+            for one in paths
             if one.startswith(f"{folder}/") and _LICENCE_FILE.fullmatch(one)
         }
         yield Package(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rockiln.errors import DriftError, UsageError
 from rockiln.invocation import Invocation
 from rockiln.plan import PlannedTarget
+from rockiln.shape_faults import name_shape_fault
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets, positive
 
@@ -178,7 +179,8 @@ def _read_pushed(planned: PlannedTarget, invocation: Invocation) -> str:
         hint = f"rockiln push {planned.id}, or name it: --image HOST/NAME@sha256:…"
         raise UsageError(f"{planned.id} is not pushed", hint=hint) from None
     except (OSError, ValueError, KeyError, TypeError) as fault:
-        raise UsageError(f"{path} is damaged: {fault!r}", hint=f"rockiln push {planned.id} writes it anew") from fault
+        again = f"rockiln push {planned.id} writes it anew"
+        raise UsageError(f"{path} is damaged: {name_shape_fault(fault)}", hint=again) from fault
 
 
 def _repeat_command(args: argparse.Namespace) -> str:

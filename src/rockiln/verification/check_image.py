@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -10,11 +9,11 @@ from typing import Any, cast
 from rockiln.console import Console
 from rockiln.errors import ImageError, VerificationError
 from rockiln.image_config import LAYER_TITLE, TARGET_LABEL
-from rockiln.readers import CountedReader, HashedReader, Readable
+from rockiln.readers import CountedReader, HashedReader, Readable, digest_of
 from rockiln.sbom.installed import Installed, find_installed
 from rockiln.sbom.layer_texts import LayerTexts, read_layer_texts
 from rockiln.shape_faults import name_shape_fault
-from rockiln.verification.sources import ImageSource, hash_bytes, name_blob
+from rockiln.verification.sources import ImageSource, name_blob, parse_json
 
 _CHUNK_BYTES = 1 << 20
 _MAX_BYTES = 16 << 20
@@ -49,12 +48,12 @@ class CheckedImage:
 def check_image(source: ImageSource, console: Console, *, with_layers: bool) -> CheckedImage:
     """Read it all. Raises VerificationError, which names the part."""
     content, digest = source.read_manifest()
-    if hash_bytes(content) != digest:
-        raise VerificationError(f"{source.name}: the manifest is {hash_bytes(content)}, not {digest}")
-    manifest = _parse(content, f"{source.name}: the manifest")
+    if digest_of(content) != digest:
+        raise VerificationError(f"{source.name}: the manifest is {digest_of(content)}, not {digest}")
+    manifest = parse_json(content, f"{source.name}: the manifest")
     try:
         config_row, rows = manifest["config"], list(manifest["layers"])
-        config = _parse(_read_small(source, config_row, "the config"), f"{source.name}: the config")
+        config = parse_json(_read_small(source, config_row, "the config"), f"{source.name}: the config")
         diff_ids = [str(one) for one in config["rootfs"]["diff_ids"]]
         sizes = [int(row["size"]) for row in rows if name_blob(str(row["digest"]))]
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
@@ -116,16 +115,6 @@ def _read_small(source: ImageSource, row: Mapping[str, Any], what: str) -> bytes
         raise VerificationError(f"{source.name}: {what} has {row['size']} bytes, of {_MAX_BYTES >> 20} MiB at most")
     with source.open_blob(str(row["digest"]), int(row["size"])) as stream:
         content = cast("bytes", stream.read(_MAX_BYTES))
-    if hash_bytes(content) != row["digest"]:
-        raise VerificationError(f"{source.name}: {what} is {hash_bytes(content)}, not {row['digest']}")
+    if digest_of(content) != row["digest"]:
+        raise VerificationError(f"{source.name}: {what} is {digest_of(content)}, not {row['digest']}")
     return content
-
-
-def _parse(content: bytes, name: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as fault:
-        raise VerificationError(f"{name}: damaged JSON: {fault}") from fault
-    if not isinstance(value, dict):
-        raise VerificationError(f"{name}: no JSON object")
-    return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tarfile
@@ -14,7 +13,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from rockiln.attest.attached import REF_NAME, Attachment, read_attached
 from rockiln.errors import RegistryError, VerificationError
-from rockiln.image_config import MANIFEST_TYPE
+from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
 from rockiln.readers import Readable
 from rockiln.registry.protocol import Descriptor, Repository
 from rockiln.regular_files import open_regular, read_regular
@@ -81,7 +80,7 @@ class LayoutSource:
 
     def read_manifest(self) -> tuple[bytes, str]:
         layout_path = self.path / "oci-layout"
-        if _parse(_read_file(layout_path), str(layout_path)) != {"imageLayoutVersion": "1.0.0"}:
+        if parse_json(_read_file(layout_path), str(layout_path)) != {"imageLayoutVersion": "1.0.0"}:
             raise VerificationError(f"{layout_path}: not what an OCI layout of version 1.0.0 has")
         entry = read_index(_read_file(self.path / "index.json"), str(self.path / "index.json"))
         return _require_size(_read_file(self.path / name_blob(entry["digest"])), entry, self.name), entry["digest"]
@@ -201,7 +200,7 @@ class RegistrySource:
         if manifest is None:
             raise VerificationError(f"{self._repository.name}@{digest}: is listed, and not there")
         try:
-            document = cast("Mapping[str, Any]", manifest.document)
+            document = manifest.document
             digests = [str(row["digest"]) for row in (document["config"], *document["layers"])]
         except (ValueError, KeyError, TypeError) as fault:
             what = name_shape_fault(fault)
@@ -212,7 +211,7 @@ class RegistrySource:
 
 def read_index(content: bytes, name: str) -> Mapping[str, Any]:
     """The one image's entry. Keys that nothing vouches for are refused: each could hide a change."""
-    index = _parse(content, name)
+    index = parse_json(content, name)
     try:
         images = [row for row in index["manifests"] if not row.get("artifactType")]
         if len(images) != 1:
@@ -229,7 +228,7 @@ def read_index(content: bytes, name: str) -> Mapping[str, Any]:
     if keys or not is_image or platform != _PLATFORM or not has_size:
         what = f"unknown keys {sorted(map(str, keys))}" if keys else "media type, version or platform"
         raise VerificationError(f"{name}: not the index of one image for linux/amd64: {what}")
-    if index.get("mediaType", "application/vnd.oci.image.index.v1+json") != "application/vnd.oci.image.index.v1+json":
+    if index.get("mediaType", INDEX_TYPE) != INDEX_TYPE:
         raise VerificationError(f"{name}: its media type is {index['mediaType']!r}")
     return cast("Mapping[str, Any]", entry)
 
@@ -248,11 +247,6 @@ def name_blob(digest: str) -> str:
     return f"blobs/{algorithm}/{encoded}"
 
 
-def hash_bytes(content: bytes) -> str:
-    """sha256:…"""
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
 def _is_ours(descriptor: Descriptor) -> bool:
     kinds = ("application/vnd.dev.cosign.", "application/vnd.dsse.", "application/vnd.cyclonedx", PAYLOAD_TYPE)
     return descriptor.artifact_type.startswith(kinds)
@@ -265,7 +259,8 @@ def _read_names(content: bytes, name: str) -> tuple[str, ...]:
     return tuple(filter(None, (full, f":{tag}" if full and tag else "")))
 
 
-def _parse(content: bytes, name: str) -> Mapping[str, Any]:
+def parse_json(content: bytes, name: str) -> Mapping[str, Any]:
+    """A JSON object. Raises VerificationError."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as fault:

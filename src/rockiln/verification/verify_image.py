@@ -14,13 +14,14 @@ from rockiln.attest.provenance import list_materials
 from rockiln.attest.statement import CYCLONEDX, PROVENANCE, Statement, read_statement
 from rockiln.console import Console
 from rockiln.errors import VerificationError
+from rockiln.readers import digest_of
 from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
 from rockiln.sbom.document import list_components, name_component
 from rockiln.shape_faults import name_shape_fault
 from rockiln.sign.keys import PublicKey
 from rockiln.sign.simple_signing import PAYLOAD_TYPE, SIGNATURE_ANNOTATION, read_payload
 from rockiln.verification.check_image import CheckedImage, check_image, require_row
-from rockiln.verification.sources import ImageSource, hash_bytes
+from rockiln.verification.sources import ImageSource
 
 _SHOWN = 5
 
@@ -93,7 +94,7 @@ def _require_whole(attachment: Attachment, name: str, digest: str) -> None:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as fault:
         raise VerificationError(f"{where}: not a manifest: {name_shape_fault(fault)}") from fault
     for row, content in zip(rows, contents, strict=True):
-        if (len(content), hash_bytes(content)) != (row["size"], row["digest"]):
+        if (len(content), digest_of(content)) != (row["size"], row["digest"]):
             raise VerificationError(f"{where}: {row['digest']} is another blob than the manifest names")
     if subject != digest:
         raise VerificationError(f"{where}: belongs to {subject}")

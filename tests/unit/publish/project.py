@@ -10,7 +10,8 @@ from matrix_text import CPU_ID, CPU_ROW, GPU_ID, GPU_ROW, TOP
 from rockiln.cli import main
 from rockiln.folders import Folders
 from rockiln.image import Image, Layer
-from rockiln.image_config import encode, hash_of, make_manifest
+from rockiln.image_config import encode, make_manifest
+from rockiln.readers import digest_of
 from rockiln.write_image import write_layout
 
 RECIPE = """\
@@ -72,8 +73,8 @@ def write_built(path: Path, target_id: str) -> Image:
     })  # fmt: skip
     manifest = make_manifest(config, layers)
     image = Image(
-        target_id=target_id, layout_path=folders.target_path(target_id) / "image", digest=hash_of(manifest),
-        config_digest=hash_of(config), layers=layers, reference=f"rockiln/{target_id.partition('-')[0]}:test",
+        target_id=target_id, layout_path=folders.target_path(target_id) / "image", digest=digest_of(manifest),
+        config_digest=digest_of(config), layers=layers, reference=f"rockiln/{target_id.partition('-')[0]}:test",
     )  # fmt: skip
     write_layout(image, config, manifest, lambda digest: _blob_path(folders, digest))
     return image
@@ -85,10 +86,11 @@ def _blob_path(folders: Folders, digest: str) -> Path:
 
 def _write_layer(folders: Folders, text: str) -> Layer:
     content = text.encode() * 100
-    path = _blob_path(folders, hash_of(content))
+    path = _blob_path(folders, digest_of(content))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return Layer(
-        digest=hash_of(content), diff_id=hash_of(text.encode()), size_bytes=len(content), unpacked_bytes=len(content),
+        digest=digest_of(content), diff_id=digest_of(text.encode()),
+        size_bytes=len(content), unpacked_bytes=len(content),
         media_type="application/vnd.oci.image.layer.v1.tar+gzip", owners=("test",), title=text[:20],
     )  # fmt: skip

@@ -17,8 +17,9 @@ from rockiln.console import Console
 from rockiln.errors import VerificationError
 from rockiln.lock_file import write_lock
 from rockiln.locked import Lock, LockedTarget
+from rockiln.media_types import MANIFEST_TYPE
 from rockiln.registry.client import open_repository
-from rockiln.registry.protocol import MANIFEST_TYPE, Manifest, source_of_file
+from rockiln.registry.protocol import Manifest, source_of_file
 from rockiln.registry.reference import parse_reference
 from rockiln.verification.sources import AskedRow, LayoutSource
 from rockiln.verification.verify_image import verify_image

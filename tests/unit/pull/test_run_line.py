@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from recorded_gpus import NODES, write_host
+from rockiln.archs import name_arch
 from rockiln.errors import UsageError
 from rockiln.pull.fit import fit_image
-from rockiln.pull.host import HostFacts, HostGpu, name_arch, parse_doctor, read_host
+from rockiln.pull.host import HostFacts, HostGpu, parse_doctor, read_host
 from rockiln.pull.run_line import make_run_line
 
 RENDERS = ("/dev/dri/renderD128", "/dev/dri/renderD136")

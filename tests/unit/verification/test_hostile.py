@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from rockiln.attest.attached import Attachment, read_attached
 from rockiln.console import Console
 from rockiln.errors import VerificationError
-from rockiln.image_config import MANIFEST_TYPE, encode, hash_of
+from rockiln.image_config import encode
+from rockiln.media_types import MANIFEST_TYPE
+from rockiln.readers import digest_of
 from rockiln.verification.sources import LayoutSource
 from rockiln.verification.verify_image import verify_image
 from signed_image import KEY, SignedImage, make_signed
@@ -80,8 +82,8 @@ def test_changed_blob_under_a_manifest_that_names_it_is_refused(signed: SignedIm
     layer = data.draw(st.sampled_from(document["layers"]))
     before = attachments[number].blobs[layer["digest"]]
     after = change(before, data)
-    layer["digest"], layer["size"] = hash_of(after), len(after)
-    blobs = {**attachments[number].blobs, hash_of(after): after}
+    layer["digest"], layer["size"] = digest_of(after), len(after)
+    blobs = {**attachments[number].blobs, digest_of(after): after}
     attachments[number] = Attachment(manifest=encode(document), blobs=blobs)
     source = Answering(signed.path / "image", tuple(attachments))
     if json.loads(before) == json.loads(after):
@@ -100,7 +102,7 @@ def write_image_with(folder: Path, signed: SignedImage, manifest: bytes, index: 
     for path in (signed.path / "image/blobs/sha256").iterdir():
         with suppress(FileExistsError):
             (blobs / path.name).hardlink_to(path)
-    (blobs / hash_of(manifest).partition(":")[2]).write_bytes(manifest)
+    (blobs / digest_of(manifest).partition(":")[2]).write_bytes(manifest)
     (folder / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
     (folder / "index.json").write_bytes(encode(index))
     return folder
@@ -113,7 +115,7 @@ def test_changed_image_manifest_and_index_are_refused_in_words(
 ) -> None:
     blob = signed.path / "image/blobs" / signed.image.digest.replace(":", "/")
     manifest = change(blob.read_bytes(), data)
-    entry = {"mediaType": MANIFEST_TYPE, "digest": hash_of(manifest), "size": len(manifest)}
+    entry = {"mediaType": MANIFEST_TYPE, "digest": digest_of(manifest), "size": len(manifest)}
     index: Any = {"schemaVersion": 2, "manifests": [entry]}
     if data.draw(st.booleans()):
         index = json.loads(change(encode(index), data))
