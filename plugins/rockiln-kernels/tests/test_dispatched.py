@@ -10,31 +10,23 @@ from fake_hip.dispatching import install_over, run_case
 from fake_hip.machine import FakeHip
 from harness.case import Case
 from harness.execute import Prepared, describe_call, execute, prepare
+from harness.family_pack import build_family
 from harness.judge import make_cases
-from harness.rotation import NIGHTLY, read_rotation
+from harness.rotation import read_rotation
 from rockiln_kernels.archs import AMD_ARCHS, Arch
 from rockiln_kernels.dispatch import Dispatcher
-from rockiln_kernels.pack.build import Pack, build_pack, write_pack
-from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
-from rockiln_kernels.pack.toolchain import find_toolchain
-from rockiln_kernels.table import make_family_variants, read_families, read_table
+from rockiln_kernels.pack.build import Pack, write_pack
+from rockiln_kernels.table import read_families, read_table
 
 
 def _pick_arch(family: str) -> Arch:
     return AMD_ARCHS[(read_rotation() + 3 + read_families().index(family)) % len(AMD_ARCHS)]
 
 
-def _build(family: str, arch: Arch) -> Pack:
-    """One variant, by rotation; all of the family by night."""
-    variants = make_family_variants(family, arch)
-    chosen = variants if NIGHTLY else [variants[read_rotation() % len(variants)]]
-    return build_pack(arch, chosen, find_toolchain(), CompileCache(folder=find_cache_folder()), jobs=1)
-
-
 @pytest.mark.parametrize("family", read_families())
 def test_dispatched_bytes_are_the_emulated_ones(family: str, tmp_path: Path) -> None:
     arch = _pick_arch(family)
-    pack = _build(family, arch)
+    pack = build_family(family, arch)
     if not pack.manifest.variants:
         pytest.skip(f"absent from the pack: {pack.manifest.absent[0].reason}")
     write_pack(pack, tmp_path / "pack")

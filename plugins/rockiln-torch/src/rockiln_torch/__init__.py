@@ -40,3 +40,8 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     raise AttributeError(f"module 'rockiln_torch' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is imported, and what __all__ names."""
+    return sorted({*globals(), *__all__})

@@ -5,8 +5,9 @@ Importing this opens and imports nothing; `install` opens librockiln, and the fi
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rockiln_kernels.lazy import make_lazy
 
 if TYPE_CHECKING:
     from rockiln_kernels.dispatch.caller import Argument, HeldPlan, PlanFacts
@@ -26,18 +27,11 @@ __all__ = [
     "read_api_address",
     "uninstall",
 ]
-_PLACES = {
-    "caller": ("Argument", "HeldPlan", "PlanFacts"),
-    "dispatcher": ("Dispatcher", "Settings", "install", "read_api_address", "uninstall"),
-    "planner": ("CallError", "Plan", "Planner"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """What __all__ names, from its module."""
-    for module, names in _PLACES.items():
-        if name in names:
-            value = getattr(import_module(f"{__name__}.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__} has no attribute {name!r}")
+__getattr__, __dir__ = make_lazy(
+    __name__,
+    {
+        "caller": ("Argument", "HeldPlan", "PlanFacts"),
+        "dispatcher": ("Dispatcher", "Settings", "install", "read_api_address", "uninstall"),
+        "planner": ("CallError", "Plan", "Planner"),
+    },
+)

@@ -5,8 +5,9 @@ Importing this costs nothing: no NumPy, no subprocess, no GPU probe; its own mod
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rockiln_kernels.lazy import make_lazy
 
 if TYPE_CHECKING:
     from rockiln_kernels.selection.explain_call import explain, supported
@@ -24,18 +25,11 @@ __all__ = [
     "read_host",
     "supported",
 ]
-_PLACES = {
-    "explain_call": ("explain", "supported"),
-    "host": ("Host", "InstalledPack", "open_pack", "read_host"),
-    "values": ("NotSelectedError", "RejectedCandidate", "Selection"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """What __all__ names, from its module."""
-    for module, names in _PLACES.items():
-        if name in names:
-            value = getattr(import_module(f"{__name__}.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__} has no attribute {name!r}")
+__getattr__, __dir__ = make_lazy(
+    __name__,
+    {
+        "explain_call": ("explain", "supported"),
+        "host": ("Host", "InstalledPack", "open_pack", "read_host"),
+        "values": ("NotSelectedError", "RejectedCandidate", "Selection"),
+    },
+)
