@@ -335,7 +335,7 @@ def bench_push(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Fuzz the readers, the verifier and whole rewrites, 60 s each; --runs PART=N asks for more."""
+    """Fuzz the readers, the verifier and whole rewrites, a minute or so; --runs PART=N asks for more."""
     install_rockiln(session, "test", "fuzz")
     session.run("python", "tests/fuzz/fuzz_slim.py", *session.posargs)
 

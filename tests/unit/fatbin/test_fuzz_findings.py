@@ -43,9 +43,14 @@ def claim_less_when_unpacked(content: bytearray) -> None:
     struct.pack_into("<Q", content, content.index(b"CCOB") + 16, 9)
 
 
+def end_before_the_second_bundle(content: bytearray) -> None:
+    """Its wrapper leads beyond sh_size, so less than nothing is left to read."""
+    struct.pack_into("<Q", content, section_header(content, ".hip_fatbin") + 32, 4000)
+
+
 @pytest.mark.parametrize(
     "damage",
-    [lead_dynamic_to_no_strings, damage_compressed_bytes, claim_less_when_unpacked],
+    [lead_dynamic_to_no_strings, damage_compressed_bytes, claim_less_when_unpacked, end_before_the_second_bundle],
     ids=lambda one: one.__name__,
 )
 def test_verifier_has_a_word_for_damaged_files(tmp_path: Path, damage: Callable[[bytearray], None]) -> None:

@@ -27,6 +27,13 @@ class Range:
     flags: int
 
 
+def read_at(descriptor: int, size_bytes: int, offset: int) -> bytes:
+    """Bytes of an open file; fewer where it ends. Raises ValueError for a place that a damaged header made negative."""
+    if size_bytes < 0 or offset < 0:
+        raise ValueError(f"{size_bytes} bytes at {offset} of a file")
+    return os.pread(descriptor, size_bytes, offset)
+
+
 @contextmanager
 def open_binary(descriptor: int) -> Iterator[Binary]:
     """Read an open file; the descriptor stays open."""
@@ -68,7 +75,7 @@ class Binary:
 
     def read(self, offset: int, size_bytes: int) -> bytes:
         """Bytes of the file; fewer where it ends."""
-        return os.pread(self.descriptor, size_bytes, offset)
+        return read_at(self.descriptor, size_bytes, offset)
 
     def load(self, address: int, size_bytes: int) -> bytes:
         """Bytes of the memory image. Raises ValueError for what is not loaded."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import struct
 import tempfile
 import zlib
@@ -18,7 +17,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from rockiln.fatbin.verify.binary import Binary
+from rockiln.fatbin.verify.binary import Binary, read_at
 
 _CHUNK_BYTES = 1 << 20
 _SEEN_BY_RUNTIME_BYTES = 4096
@@ -38,7 +37,7 @@ class CodeObject:
 
     def chunks(self) -> Iterator[bytes]:
         for start in range(0, self.size_bytes, _CHUNK_BYTES):
-            yield os.pread(self.descriptor, min(_CHUNK_BYTES, self.size_bytes - start), self.offset + start)
+            yield read_at(self.descriptor, min(_CHUNK_BYTES, self.size_bytes - start), self.offset + start)
 
 
 Objects = Mapping[str, CodeObject]
@@ -59,7 +58,7 @@ def open_bundle(binary: Binary, address: int, limit: int) -> Iterator[Objects]:
 @contextmanager
 def open_bundle_at(descriptor: int, offset: int, limit: int) -> Iterator[Objects]:
     """The same at an offset of an open file; it may be `limit` bytes long. Raises ValueError."""
-    if os.pread(descriptor, 4, offset) != b"CCOB":
+    if read_at(descriptor, 4, offset) != b"CCOB":
         yield {one.id: one for one in _read_entries(descriptor, offset, limit)}
         return
     with tempfile.TemporaryFile(prefix="rockiln-") as spool:
@@ -68,9 +67,9 @@ def open_bundle_at(descriptor: int, offset: int, limit: int) -> Iterator[Objects
 
 
 def _unpack(descriptor: int, offset: int, limit: int, spool: IO[bytes]) -> int:
-    version, method = struct.unpack("<HH", os.pread(descriptor, 4, offset + 4))
+    version, method = struct.unpack("<HH", read_at(descriptor, 4, offset + 4))
     layout = {1: "<IQ", 2: "<IIQ", 3: "<QQQ"}[version]
-    fields = struct.unpack(layout, os.pread(descriptor, struct.calcsize(layout), offset + 8))
+    fields = struct.unpack(layout, read_at(descriptor, struct.calcsize(layout), offset + 8))
     start = offset + 8 + struct.calcsize(layout)
     end = offset + (limit if version == 1 else fields[0])
     if end > offset + limit:
@@ -107,7 +106,7 @@ def _inflate_zlib(file: BufferedReader) -> Iterator[bytes]:
 
 
 def _read_entries(descriptor: int, offset: int, limit: int) -> Iterator[CodeObject]:
-    head = os.pread(descriptor, min(limit, _SEEN_BY_RUNTIME_BYTES), offset)
+    head = read_at(descriptor, min(limit, _SEEN_BY_RUNTIME_BYTES), offset)
     if head[:24] != b"__CLANG_OFFLOAD_BUNDLE__":
         raise ValueError("the wrapper leads to no bundle")
     (count,) = struct.unpack_from("<Q", head, 24)
@@ -131,7 +130,7 @@ def is_equal(one: CodeObject, other: CodeObject) -> bool:
 
 def find_kernels(one: CodeObject) -> frozenset[str]:
     """Names of its kernel descriptors; none for what is no AMD code object. Raises ValueError for a damaged one."""
-    if os.pread(one.descriptor, 4, one.offset) != b"\x7fELF":
+    if read_at(one.descriptor, 4, one.offset) != b"\x7fELF":
         return frozenset()
     try:
         elf = ELFFile(BufferedReader(_Part(one.descriptor, one.offset, one.size_bytes)))
@@ -166,7 +165,7 @@ class _Part(RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         size_bytes = max(0, min(len(buffer), self._size_bytes - self._place))
-        piece = os.pread(self._descriptor, size_bytes, self._offset + self._place)
+        piece = read_at(self._descriptor, size_bytes, self._offset + self._place)
         buffer[: len(piece)] = piece
         self._place += len(piece)
         return len(piece)
