@@ -104,7 +104,9 @@ class Elf:
         """Where in the file the byte at `address` is. Raises RefusedError where it is nowhere."""
         for segment in self.segments:
             if segment.kind == PT_LOAD and 0 <= address - segment.address < segment.file_bytes:
-                return address - segment.address + segment.offset
+                offset = address - segment.address + segment.offset
+                require(offset < self.source.size_bytes, "a segment goes beyond the end of the file")
+                return offset
         raise RefusedError(f"address {address:#x} is not in the file")
 
 

@@ -77,6 +77,24 @@ def test_segment_that_is_smaller_in_memory_is_refused(tmp_path: Path) -> None:
     assert result.reason == "a segment is larger in the file than in memory"
 
 
+def test_wrappers_beyond_the_end_of_the_file_are_refused(tmp_path: Path) -> None:
+    """A program that is not relocated has its pointers in .hipFatBinSegment; its segment's p_offset says where."""
+    main = ".text\n.globl main\nmain: ret\n"
+    program = FatLibrary(bundles=[RAW, RAW], is_program=True, link_flags=("-no-pie",), extra_assembly=main)
+    path = program.build(tmp_path / "fat")
+    content = bytearray(path.read_bytes())
+    address = ELFFile(BytesIO(content)).get_section_by_name(".hipFatBinSegment")["sh_addr"]
+    start, count = struct.unpack_from("<Q", content, 32)[0], struct.unpack_from("<H", content, 56)[0]
+    for place in range(start, start + 56 * count, 56):
+        kind, _, _, first, _, size = struct.unpack_from("<IIQQQQ", content, place)
+        if kind == 1 and first <= address < first + size:
+            content[place + 15] = 0xFF
+    path.write_bytes(content)
+    result = slim_file(path, path, ARCHS)
+    assert result is not None
+    assert result.reason == "a segment goes beyond the end of the file"
+
+
 def test_database_whose_names_are_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     with closing(sqlite3.connect(path)) as connection:
