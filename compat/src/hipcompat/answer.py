@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from hipcompat.console import printable, printable_lines
 from hipcompat.errors import CompatError
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -41,12 +42,13 @@ def to_json(value: object) -> Json:
 
 
 def dump(value: object) -> str:
-    """`value` as indented JSON text, without a newline at its end."""
-    return json.dumps(to_json(value), indent=2, ensure_ascii=False)
+    """`value` as indented JSON text, without a newline at its end; what is not printable is escaped."""
+    return printable_lines(json.dumps(to_json(value), indent=2, ensure_ascii=False))
 
 
 def tabulate(rows: list[tuple[str, ...]]) -> str:
-    """Rows of text as left-aligned columns, two spaces apart, no trailing blanks."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    """Rows of text as left-aligned columns, two spaces apart, no trailing blanks, each cell printable."""
+    cells = [tuple(map(printable, row)) for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
     return "\n".join(line.rstrip() for line in lines)

@@ -69,7 +69,7 @@ def test_a_baseline_is_written_and_read(tmp_path: Path, capsys: pytest.CaptureFi
     assert _call(capsys, "scan", tmp_path / "k.cu", "--write-baseline", known)[0] == 3
     code, out, _ = _call(capsys, "scan", tmp_path / "k.cu", "--baseline", known)
     assert code == 0
-    assert "1 known findings not told" in out
+    assert "1 known finding not told" in out
 
 
 @pytest.mark.parametrize(

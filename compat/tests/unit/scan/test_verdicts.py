@@ -126,7 +126,7 @@ def test_text_points_at_the_place(tmp_path: Path) -> None:
     text = format_report(_write(tmp_path, k__cu="void f() {\n\tnvmlInit();\n}"))
     assert f"{tmp_path}/k.cu:2:2: error nvml: " in text
     assert "    \tnvmlInit();\n    \t^^^^^^^^\n" in text
-    assert text.endswith("blocked by 1: 1 files read for gfx942 and ROCm 7.0.2")
+    assert text.endswith("blocked by 1: 1 file read for gfx942 and ROCm 7.0.2")
 
 
 def test_summary_fits_an_issue(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hipcompat.console import printable, printable_lines, say_count
 from hipcompat.scan.finding import VERDICTS, FileReport, Finding, Report, count_rules
 from hipcompat.scan.rules import RULES
 
@@ -18,19 +19,19 @@ def format_report(report: Report) -> str:
         lines += _describe(finding, told)
     if lines:
         lines.append("")
-    lines += [f"{file.path}: {describe_file(file)}" for file in report.files]
-    lines += [f"{skipped.path}: not read ({skipped.reason})" for skipped in report.skipped]
+    lines += [f"{printable(file.path)}: {describe_file(file)}" for file in report.files]
+    lines += [f"{printable(skipped.path)}: not read ({skipped.reason})" for skipped in report.skipped]
     return "\n".join((*lines, describe_tree(report)))
 
 
 def _describe(finding: Finding, told: set[str]) -> list[str]:
     rule = RULES[finding.rule]
-    detail = f" [{finding.detail}]" if finding.detail else ""
+    detail = f" [{printable(finding.detail)}]" if finding.detail else ""
     unsure = "" if finding.is_certain else " (under a macro that may be undefined)"
-    place = f"{finding.path}:{finding.line}:{finding.column}"
+    place = f"{printable(finding.path)}:{finding.line}:{finding.column}"
     lines = [f"{place}: {finding.severity} {finding.rule}: {rule.title}{detail}{unsure}"]
     if finding.excerpt:
-        lines += [f"    {finding.excerpt}", f"    {_underline(finding)}"]
+        lines += [f"    {printable_lines(finding.excerpt)}", f"    {_underline(finding)}"]
     if finding.rule not in told:
         told.add(finding.rule)
         lines += [f"    do: {rule.advice}", f"    see: {rule.evidence}"]
@@ -38,9 +39,10 @@ def _describe(finding: Finding, told: set[str]) -> list[str]:
 
 
 def _underline(finding: Finding) -> str:
-    before = finding.excerpt[: finding.column - 1]
-    blank = "".join("\t" if character == "\t" else " " for character in before)
-    return blank + "^" * max(1, min(finding.end_column, len(finding.excerpt) + 1) - finding.column)
+    """Below the excerpt as it is printed: what a terminal must not obey takes more columns there."""
+    start, end = finding.column - 1, min(finding.end_column - 1, len(finding.excerpt))
+    blank = "".join("\t" if character == "\t" else " " for character in printable_lines(finding.excerpt[:start]))
+    return blank + "^" * max(1, len(printable_lines(finding.excerpt[start:end])))
 
 
 def describe_file(file: FileReport) -> str:
@@ -49,28 +51,28 @@ def describe_file(file: FileReport) -> str:
         return _ANSWERS[file.verdict]
     parts = []
     if places := _count(file.findings, "warning"):
-        parts.append(f"needs work at {places} place{'s' * (places > 1)}")
+        parts.append(f"needs work at {say_count(places, 'place')}")
     if errors := _count(file.findings, "error"):
         parts.append(f"blocked by {errors}")
     if file.blocked_through:
         more = f" and {len(file.blocked_through) - 1} more" if len(file.blocked_through) > 1 else ""
-        parts.append(f"blocked through {file.blocked_through[0]}{more}")
+        parts.append(f"blocked through {printable(file.blocked_through[0])}{more}")
     return ", ".join(parts) or "needs work in what it includes"
 
 
 def describe_tree(report: Report) -> str:
     """The last line: the verdict of all."""
-    places = _count(report.findings, "warning")
     errors = _count(report.findings, "error")
+    work = f"needs work at {say_count(_count(report.findings, 'warning'), 'place')}"
     verdict = {
         "portable": "portable as is", "translate": "needs translation",
-        "work": f"needs work at {places} places", "blocked": f"needs work at {places} places, blocked by {errors}",
+        "work": work, "blocked": f"{work}, blocked by {errors}",
     }[report.verdict]  # fmt: skip
     if not report.scanned:
         verdict = "no verdict"
     archs, rocm = ",".join(report.target.archs), ".".join(map(str, report.target.rocm))
-    known = f", {report.suppressed} known findings not told" if report.suppressed else ""
-    return f"{verdict}: {report.scanned} files read for {archs} and ROCm {rocm}{known}"
+    known = f", {say_count(report.suppressed, 'known finding')} not told" if report.suppressed else ""
+    return f"{verdict}: {say_count(report.scanned, 'file')} read for {archs} and ROCm {rocm}{known}"
 
 
 def _count(findings: Iterable[Finding], severity: str) -> int:
@@ -87,9 +89,8 @@ def format_summary(report: Report) -> str:
         lines += ["", "| rule | severity | places | first | what to do |", "| --- | --- | --- | --- | --- |"]
     for rule, count in counts.items():
         first = next(finding for finding in report.findings if finding.rule == rule)
-        lines.append(
-            f"| {rule} | {RULES[rule].severity} | {count} | {first.path}:{first.line} | {RULES[rule].advice} |"
-        )
+        place = f"{printable(first.path)}:{first.line}"
+        lines.append(f"| {rule} | {RULES[rule].severity} | {count} | {place} | {RULES[rule].advice} |")
     return "\n".join(lines)
 
 
