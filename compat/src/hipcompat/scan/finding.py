@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from hipcompat.scan.rule import Severity, Target
@@ -45,6 +45,8 @@ class FileReport:
     verdict: Verdict
     findings: tuple[Finding, ...]
     renamed: int
+    known: Mapping[str, int] = field(default_factory=dict)
+    """Findings that the baseline holds, by severity: they are not told, and count in the verdict."""
     blocked_through: tuple[str, ...] = ()
     """Included files, among those scanned, that are blocked."""
     toolkit: tuple[str, ...] = ()

@@ -64,7 +64,7 @@ def scan(
     reports = note_unresolved(reports, {item.report.path: item.includes for item in scanned})
     return Report(
         target=target,
-        files=tuple(report for report in reports if report.findings or report.renamed or report.blocked_through),
+        files=tuple(report for report in reports if report.findings or report.known or report.renamed or report.blocked_through),
         skipped=tuple(skipped),
         scanned=len(scanned),
         scanned_bytes=sum(file.size_bytes for file in files),
@@ -200,14 +200,16 @@ def _nothing(file: Candidate, content: bytes) -> Scanned:
 
 
 def _drop_known(item: Scanned, known: Counter[str]) -> Scanned:
+    """What is known is not told; the verdict stays what it is."""
     if not known:
         return item
-    told = []
+    told: list[Finding] = []
+    hidden: Counter[str] = Counter()
     for finding in item.report.findings:
         if known[finding.fingerprint] > 0:
             known[finding.fingerprint] -= 1
+            hidden[finding.severity] += 1
         else:
             told.append(finding)
-    report = dataclasses.replace(item.report, findings=tuple(told), verdict=judge_file(told, item.report.renamed))
-    suppressed = item.suppressed + len(item.report.findings) - len(told)
-    return dataclasses.replace(item, report=report, suppressed=suppressed)
+    report = dataclasses.replace(item.report, findings=tuple(told), known=dict(sorted(hidden.items())))
+    return dataclasses.replace(item, report=report, suppressed=item.suppressed + hidden.total())

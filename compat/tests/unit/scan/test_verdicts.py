@@ -79,6 +79,18 @@ def test_a_baseline_hides_what_was_there_and_no_more(tmp_path: Path) -> None:
     report = scan([tmp_path], Target(), baseline=read_baseline(tmp_path / "known.json"))
     assert [finding.rule for finding in report.findings] == ["api-missing"]
     assert report.suppressed == 1
+    assert (report.verdict, describe_file(report.files[0])) == ("blocked", "blocked by 2 (of them 1 in the baseline)")
+
+
+def test_a_baseline_leaves_the_verdict(tmp_path: Path) -> None:
+    first = _write(tmp_path, a__cu='#include "b.cuh"\n', b__cuh="void f() { nvmlInit(); }", c__py="import pynvml\n")
+    write_baseline(first.findings, tmp_path / "known.json")
+    report = scan([tmp_path], Target(), baseline=read_baseline(tmp_path / "known.json"))
+    assert (report.findings, report.verdict) == ((), "blocked")
+    assert [file.verdict for file in report.files] == ["blocked", "blocked", "work"]
+    words = "needs work at 1 place (of them 1 in the baseline), blocked by 1 (of them 1 in the baseline)"
+    assert describe_tree(report) == f"{words}: 3 files read for gfx942 and ROCm 7.0.2, 2 known findings not told"
+    assert words in format_summary(report)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 9, "findings": {}}', '{"schema": 1, "findings": 3}'])

@@ -50,10 +50,10 @@ def describe_file(file: FileReport) -> str:
     if file.verdict in _ANSWERS:
         return _ANSWERS[file.verdict]
     parts = []
-    if places := _count(file.findings, "warning"):
-        parts.append(f"needs work at {say_count(places, 'place')}")
-    if errors := _count(file.findings, "error"):
-        parts.append(f"blocked by {errors}")
+    if _count((file,), "warning")[0]:
+        parts.append(f"needs work at {_say_places((file,))}")
+    if _count((file,), "error")[0]:
+        parts.append(f"blocked by {_say_errors((file,))}")
     if file.blocked_through:
         more = f" and {len(file.blocked_through) - 1} more" if len(file.blocked_through) > 1 else ""
         parts.append(f"blocked through {printable(file.blocked_through[0])}{more}")
@@ -62,11 +62,10 @@ def describe_file(file: FileReport) -> str:
 
 def describe_tree(report: Report) -> str:
     """The last line: the verdict of all."""
-    errors = _count(report.findings, "error")
-    work = f"needs work at {say_count(_count(report.findings, 'warning'), 'place')}"
+    work = f"needs work at {_say_places(report.files)}"
     verdict = {
         "portable": "portable as is", "translate": "needs translation",
-        "work": work, "blocked": f"{work}, blocked by {errors}",
+        "work": work, "blocked": f"{work}, blocked by {_say_errors(report.files)}",
     }[report.verdict]  # fmt: skip
     if not report.scanned:
         verdict = "no verdict"
@@ -75,8 +74,27 @@ def describe_tree(report: Report) -> str:
     return f"{verdict}: {say_count(report.scanned, 'file')} read for {archs} and ROCm {rocm}{known}"
 
 
-def _count(findings: Iterable[Finding], severity: str) -> int:
-    return sum(finding.severity == severity for finding in findings)
+def _say_places(files: Iterable[FileReport]) -> str:
+    count, known = _count(files, "warning")
+    return say_count(count, "place") + _say_known(known)
+
+
+def _say_errors(files: Iterable[FileReport]) -> str:
+    count, known = _count(files, "error")
+    return f"{count}{_say_known(known)}"
+
+
+def _say_known(count: int) -> str:
+    return f" (of them {count} in the baseline)" if count else ""
+
+
+def _count(files: Iterable[FileReport], severity: str) -> tuple[int, int]:
+    """Places of a severity, and how many of them the baseline holds."""
+    told = known = 0
+    for file in files:
+        told += sum(finding.severity == severity for finding in file.findings)
+        known += file.known.get(severity, 0)
+    return told + known, known
 
 
 def format_summary(report: Report) -> str:
