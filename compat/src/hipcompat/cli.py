@@ -7,14 +7,23 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import hipcompat
 from hipcompat.answer import dump
-from hipcompat.errors import CompatError, FileError
-from hipcompat.verbs.table import VERBS
+from hipcompat.console import printable, printable_lines
+from hipcompat.errors import CompatError, FileError, UsageError
+from hipcompat.verbs.table import ALWAYS, VERBS, Verb
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells count."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Its messages repeat words of the command line, which a terminal must not obey."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable_lines(message))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,7 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError, ValueError):  # tests hand over streams that are no files
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name of any bytes is printable
     words = sys.argv[1:] if argv is None else argv
-    args = make_parser(next((word for word in words if not word.startswith("-")), "")).parse_args(words)
+    parser = make_parser(next((word for word in words if not word.startswith("-")), ""))
+    if not words:
+        parser.print_help(sys.stderr)
+        return UsageError.exit_code
+    args = parser.parse_args(words)
     try:
         return _answer(args)
     except CompatError as error:
@@ -39,39 +52,50 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if args.debug:
             raise
-        message = f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
+        message = printable(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
         return _report(FileError(message, hint="is the path right, and may this user read and write there?"))
 
 
 def make_parser(only: str = "") -> argparse.ArgumentParser:
     """The whole command line, made from the table of verbs; with the arguments of one verb alone if `only` names it."""
     is_known = any(verb.name == only for verb in VERBS)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="hipcompat",
         description="What happens to CUDA code under ROCm 7, and what can be done about it.",
-        epilog="docs/compat.md describes each verb; every error ends with what to do.",
+        epilog="hipcompat VERB --help has an example and the exit codes; every error ends with what to do.",
     )
     parser.add_argument("--version", action="version", version=f"hipcompat {hipcompat.__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, title="verbs")
     for verb in VERBS:
-        sub = verbs.add_parser(verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
+        sub = verbs.add_parser(
+            verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".",
+            epilog=_describe_use(verb), formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
         if verb.name == only or not is_known:
             verb.add_arguments(sub)
+            sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return parser
+
+
+def _describe_use(verb: Verb) -> str:
+    """Examples and exit codes, for its help."""
+    codes = sorted({**ALWAYS, **verb.exits}.items())
+    lines = [*(f"  {example}" for example in verb.examples), "", "exit codes:"]
+    return "\n".join(["examples:", *lines, *(f"  {code:<3}  {meaning}" for code, meaning in codes)])
 
 
 def _answer(args: argparse.Namespace) -> int:
     verb = next(verb for verb in VERBS if verb.name == args.verb)
     answer = verb.answer(args)
-    text = dump(answer.value) if getattr(args, "json", False) else answer.text
+    text = dump(answer.value) if getattr(args, "json", False) else printable_lines(answer.text)
     if text:
         print(text, flush=True)
     return _report(answer.fault) if answer.fault else 0
 
 
 def _report(error: CompatError) -> int:
-    print(f"hipcompat: error: {error.message}", file=sys.stderr)
+    print(printable_lines(f"hipcompat: error: {error.message}"), file=sys.stderr)
     if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)
+        print(printable_lines(f"hint: {error.hint}"), file=sys.stderr)
     return error.exit_code

@@ -14,7 +14,6 @@ The source stays as it is, under hipcompat's headers. HIPCOMPAT_ARCHS or PYTORCH
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
+from hipcompat import archs
 from hipcompat.check import Toolchain, find_toolchain
 from hipcompat.errors import CompatError, FindingsError, UsageError
 from hipcompat.flags import translate_flags
@@ -86,20 +86,20 @@ class BuildExtension(build_ext):
 
     def _build_hip(self, ext: HipExtension) -> None:
         """Compile each source, link."""
-        toolchain, archs = find_toolchain(os.environ), read_archs(os.environ)
+        toolchain, names = find_toolchain(os.environ), read_archs(os.environ)
         folder = Path(self.build_temp)
         objects = []
         for source in map(Path, ext.sources):
             target = folder / f"{'_'.join(source.with_suffix('').parts)}.o"
             target.parent.mkdir(parents=True, exist_ok=True)
-            _call([*self._make_compile_command(ext, source, toolchain, archs), "-c", str(source), "-o", str(target)])
+            _call([*self._make_compile_command(ext, source, toolchain, names), "-c", str(source), "-o", str(target)])
             objects.append(str(target))
         path = Path(self.get_ext_fullpath(ext.name))
         path.parent.mkdir(parents=True, exist_ok=True)
         _call([*make_link_command(toolchain, objects, ext), "-o", str(path)])
 
     def _make_compile_command(
-        self, ext: HipExtension, source: Path, toolchain: Toolchain, archs: Sequence[str]
+        self, ext: HipExtension, source: Path, toolchain: Toolchain, names: Sequence[str]
     ) -> list[str]:
         includes = (*ext.include_dirs, str(source.parent), *self.include_dirs)
         defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in ext.define_macros]
@@ -113,7 +113,7 @@ class BuildExtension(build_ext):
                 f"no device libraries (ockl.bc) below {toolchain.rocm_path}", hint="install ROCm's rocm-device-libs"
             )
         return [
-            *clang, *shim_arguments(), "-x", "hip", *(f"--offload-arch={arch}" for arch in archs),
+            *clang, *shim_arguments(), "-x", "hip", *(f"--offload-arch={arch}" for arch in names),
             f"--rocm-path={toolchain.rocm_path}", f"--rocm-device-lib-path={libraries}",
             f"-I{toolchain.rocm_path / 'include'}", *common, *ext.hip_arguments,
         ]  # fmt: skip
@@ -128,12 +128,12 @@ def make_link_command(toolchain: Toolchain, objects: Sequence[str], ext: Extensi
 
 
 def read_archs(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """LLVM's names, from the first variable that is set. UsageError where none is: no GPU is guessed."""
+    """LLVM's names, from the first variable that is set. UsageError for others, and for none: no GPU is guessed."""
     text = next((environment[name] for name in _ARCHS if environment.get(name)), "")
-    archs = tuple(filter(None, re.split(r"[;,\s]+", text)))
-    if not archs:
+    found = archs.read_archs([text], default="")
+    if not found:
         raise UsageError("for which GPUs? nothing says it", hint=f'{_ARCHS[0]}="gfx942;gfx1100"')
-    return archs
+    return found
 
 
 def _call(command: Sequence[str]) -> None:

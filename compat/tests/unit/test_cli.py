@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
-from hipcompat.cli import main
+from hipcompat import errors
+from hipcompat.cli import main, make_parser
+from hipcompat.verbs.table import VERBS, Verb
 
 
 def _call(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
@@ -76,7 +79,7 @@ def test_a_baseline_is_written_and_read(tmp_path: Path, capsys: pytest.CaptureFi
     ("argv", "code", "words"),
     [
         (["scan", "/nowhere"], 4, "is not there"),
-        (["scan", ".", "--arch", "h100"], 2, "is no architecture"),
+        (["scan", ".", "--arch", "h100"], 2, "is no AMD architecture"),
         (["scan", ".", "--rocm", "seven"], 2, "is no version"),
         (["scan", ".", "--baseline", "/nowhere"], 4, "No such file"),
         (["facts"], 2, "no name was given"),
@@ -136,3 +139,31 @@ def test_an_unreadable_file_gives_no_verdict(
 def test_output_has_no_escape_codes_in_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")
     assert "\x1b" not in "".join(map(str, _call(capsys, "scan", tmp_path)))
+
+
+def test_no_argument_at_all_shows_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _call(capsys)
+    assert (code, out) == (2, "")
+    assert all(f"\n    {verb.name}" in err for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_help_has_examples_and_exit_codes(verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([verb.name, "--help"])
+    out = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert verb.examples
+    for example in verb.examples:
+        assert f"\n  {example}\n" in out
+        words = shlex.split(example.partition(" > ")[0])[1:]
+        assert make_parser(verb.name).parse_args(words).verb == verb.name
+    known = {error.exit_code for error in vars(errors).values() if hasattr(error, "exit_code")} | {0, 130}
+    assert set(verb.exits) <= known
+    codes = [line.split()[0] for line in out.partition("exit codes:\n")[2].splitlines()]
+    assert codes == sorted({"2", "130", *map(str, verb.exits)}, key=int)
+
+
+def test_debug_may_follow_the_verb() -> None:
+    with pytest.raises(errors.FileError, match="is not there"):
+        main(["scan", "--debug", "/nowhere"])

@@ -8,24 +8,22 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from hipcompat.archs import require_arch
 from hipcompat.errors import UsageError
 
 Fp8 = Literal["e4m3", "e5m2"]
-_ARCH = re.compile(r"gfx(?:(?P<major>\d{1,2})(?P<rest>[0-9a-f]{2})|(?P<generic>\d{1,2}(?:-\d)?)-generic)(?:[:].*)?$")
+_MAJOR = re.compile(r"gfx(\d{1,2})(?:[0-9a-f]{2}|(?:-\d)?-generic)$")
 _FNUZ = {"e4m3": "float8_e4m3fnuz", "e5m2": "float8_e5m2fnuz"}
 _OCP = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 _LARGEST = {"float8_e4m3fnuz": 240.0, "float8_e5m2fnuz": 57344.0, "float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
 _FNUZ_ARCHS = frozenset({"gfx940", "gfx941", "gfx942", "gfx9-4-generic"})
-_OCP_ARCHS = frozenset({"gfx950", "gfx1200", "gfx1201", "gfx12-generic"})
+_OCP_ARCHS = frozenset({"gfx950", "gfx1200", "gfx1201", "gfx1250", "gfx1251", "gfx12-generic"})
 
 
 def warp_size(arch: str) -> int:
-    """Lanes of a wave as HIP compiles for it: 64 up to gfx9, 32 from gfx10 on. UsageError for what is no AMD arch."""
-    match = _ARCH.match(arch)
-    if match is None:
-        raise UsageError(f"{arch!r} is no AMD architecture", hint="LLVM's names: gfx90a, gfx942, gfx950, gfx1100")
-    major = int(match["major"] or match["generic"].partition("-")[0])
-    return 64 if major < 10 else 32
+    """Lanes of a wave as HIP compiles for it: 64 up to gfx9, 32 from gfx10 on. UsageError for what LLVM lacks."""
+    match = _MAJOR.match(require_arch(arch))
+    return 64 if match and int(match[1]) < 10 else 32
 
 
 def fp8_dtype(arch: str, kind: Fp8 = "e4m3") -> str:
@@ -34,8 +32,7 @@ def fp8_dtype(arch: str, kind: Fp8 = "e4m3") -> str:
     gfx942 has the fnuz flavours (largest e4m3: 240), gfx950 and gfx12 those of OCP (448): bytes of one, read as the
     other, are wrong by a factor of two, without a word. UsageError for an arch without fp8 instructions.
     """
-    warp_size(arch)  # refuses what is no arch
-    plain = arch.partition(":")[0]
+    plain = require_arch(arch)
     for archs, names in ((_FNUZ_ARCHS, _FNUZ), (_OCP_ARCHS, _OCP)):
         if plain in archs:
             return names[kind]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
 import sys
 import time
@@ -12,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hipcompat.answer import Answer
+from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.check import Diagnostic, Options, Outcome, check_files, find_toolchain
 from hipcompat.errors import FindingsError, UsageError
 from hipcompat.flags import translate_flags
 
-_ARCH = re.compile(r"gfx[0-9a-f]{3,4}(?:-generic|[:+-][\w:+-]*)?$")
 _QUIET_S = 2.0
 _EVERY_S = 10.0
 
@@ -24,7 +23,7 @@ _EVERY_S = 10.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE..., --arch, --include, --define, --mode, --guards, --rocm-path, --clang, --nvcc-flags, --jobs, --json."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="CUDA or HIP source files")
-    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="default: gfx942; may be repeated")
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
     parser.add_argument("-I", "--include", action="append", default=[], type=Path, metavar="DIR", help="has headers")
     parser.add_argument("-D", "--define", action="append", default=[], metavar="NAME[=TEXT]", help="a macro")
     modes = "hipcompat's headers over the source: for .cu and .cuh (auto, the default), always, never"
@@ -58,15 +57,6 @@ def answer(args: argparse.Namespace) -> Answer:
         fault = FindingsError(f"{len(failed)} of {len(outcomes)} do not compile", hint="hipcompat scan says what to do")
     value = {"hip": toolchain.hip_version, "clang": toolchain.clang_path, "outcomes": outcomes}
     return Answer(text=_describe(outcomes), value=value, fault=fault)
-
-
-def read_archs(given: Sequence[str]) -> tuple[str, ...]:
-    """LLVM's names, several in one argument or one each; without any, gfx942. Raises UsageError."""
-    archs = tuple(dict.fromkeys(arch for text in given for arch in text.split(",") if arch))
-    for arch in archs:
-        if not _ARCH.match(arch):
-            raise UsageError(f"{arch!r} is no architecture", hint="LLVM's names: gfx90a, gfx942, gfx950, gfx1100")
-    return archs or ("gfx942",)
 
 
 def _split(text: str) -> list[str]:

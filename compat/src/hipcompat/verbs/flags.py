@@ -6,6 +6,7 @@ import argparse
 import shlex
 
 from hipcompat.answer import Answer
+from hipcompat.archs import ARCH_LIST, read_archs
 from hipcompat.errors import FindingsError
 from hipcompat.flags import Note, Translation, translate_flags
 
@@ -13,13 +14,14 @@ from hipcompat.flags import Note, Translation, translate_flags
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """-- NVCC-ARGUMENT..., --arch, --json."""
     parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="what nvcc would get, after --")
-    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="gfx942, ...; may be repeated")
+    arch = f"AMD's architecture to compile for; {ARCH_LIST}"
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=arch)
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """Exit 3 where an argument asks for something that cannot be had."""
-    translation = translate_flags(args.arguments, archs=args.arch)
+    translation = translate_flags(args.arguments, archs=read_archs(args.arch, default=""))
     fault = None
     if translation.refused:
         refused = ", ".join(note.given for note in translation.refused)

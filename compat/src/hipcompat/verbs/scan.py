@@ -10,15 +10,15 @@ from collections import Counter
 from pathlib import Path
 
 from hipcompat.answer import Answer, dump
+from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.errors import FileError, FindingsError, UsageError
-from hipcompat.scan import Report, Target, scan
+from hipcompat.scan import RULES, Report, Target, scan
 from hipcompat.scan.report.sarif import format_sarif
 from hipcompat.scan.report.text import describe_tree, format_report, format_summary
 from hipcompat.scan.rule import SEVERITIES
 from hipcompat.scan.suppress import read_baseline, write_baseline
 
 _FORMATS = ("text", "json", "sarif", "summary")
-_ARCH = re.compile(r"gfx[0-9a-f]{3,4}(?:-generic|[:+-][\w:+-]*)?$")
 _QUIET_S = 2.0
 _EVERY_S = 10.0
 _MOST_NAMED = 3
@@ -27,8 +27,8 @@ _MOST_NAMED = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """PATH..., --arch, --rocm, --format, --fail-on, --baseline, --write-baseline."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
-    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="default: gfx942; may be repeated")
-    parser.add_argument("--rocm", default="7.0.2", metavar="VERSION", help="default: 7.0.2")
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
+    parser.add_argument("--rocm", default="7.0.2", metavar="VERSION", help="7.0 or newer; default: 7.0.2")
     parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
     parser.add_argument(
         "--fail-on",
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """Scan, write the baseline if asked, and print. Raises FileError where nothing was read."""
-    target = Target(archs=_read_archs(args.arch), rocm=_read_version(args.rocm))
+    target = Target(archs=read_archs(args.arch), rocm=_read_version(args.rocm))
     baseline = read_baseline(args.baseline) if args.baseline else Counter()
     report = scan(args.paths, target, baseline=baseline, progress=_Progress())
     if not report.scanned:
@@ -76,17 +76,16 @@ def _find_fault(report: Report, fail_on: str) -> FindingsError | None:
     return None
 
 
-def _read_archs(given: list[str]) -> tuple[str, ...]:
-    for arch in given:
-        if not _ARCH.match(arch):
-            raise UsageError(f"{arch!r} is no architecture", hint="LLVM's names: gfx90a, gfx942, gfx950, gfx1100")
-    return tuple(given) or ("gfx942",)
-
-
 def _read_version(text: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"\d{1,4}(?:\.\d{1,4}){1,2}", text):
-        raise UsageError(f"{text!r} is no version of ROCm", hint="--rocm 7.0.2")
-    return tuple(map(int, text.split(".")))
+    """ROCm 7, whose releases the rules tell apart. Raises UsageError for another."""
+    newest = max(rule.fixed_in for rule in RULES.values())
+    known = f"ROCm 7 from 7.0 to {'.'.join(map(str, newest))}, such as 7.0.2 (the default) and 7.2.4"
+    if not re.fullmatch(r"\d{1,4}(?:\.\d{1,4}){0,2}", text):
+        raise UsageError(f"{text!r} is no version of ROCm", hint=f"--rocm takes {known}")
+    version = tuple(map(int, text.split(".")))
+    if not (7, 0) <= version[:2] <= newest[:2]:
+        raise UsageError(f"of ROCm {text} scan knows nothing", hint=f"--rocm takes {known}")
+    return version
 
 
 class _Progress:

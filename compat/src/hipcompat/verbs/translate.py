@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hipcompat.answer import Answer
+from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.check import find_rocm
 from hipcompat.errors import FindingsError, ToolchainError, UsageError
 from hipcompat.scan import RULES, Finding, Target, scan
 from hipcompat.scan.tree import find_files
 from hipcompat.translate import SHIM_PATH, Translated, shim_arguments, translate_tree, write_overlay
 from hipcompat.translate.tree import write_files
-from hipcompat.verbs.check import read_archs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--in-place", action="store_true", help="write over the files")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 3 if a file would change")
     parser.add_argument("--nvrtc", action="store_true", help="translate device code in string literals, too")
-    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help="default: gfx942; may be repeated")
+    parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
 
 

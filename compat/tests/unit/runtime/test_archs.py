@@ -18,13 +18,14 @@ from recorded_hosts import make_bare, make_mi300x, make_workstation
 @pytest.mark.parametrize(
     ("arch", "lanes"),
     [("gfx90a", 64), ("gfx942", 64), ("gfx942:sramecc+:xnack-", 64), ("gfx950", 64), ("gfx9-4-generic", 64),
-     ("gfx1030", 32), ("gfx1100", 32), ("gfx1201", 32), ("gfx11-generic", 32), ("gfx803", 64)],
+     ("gfx1030", 32), ("gfx1100", 32), ("gfx1201", 32), ("gfx11-generic", 32), ("gfx803", 64), ("gfx9-generic", 64),
+     ("gfx10-3-generic", 32), ("gfx90c", 64), ("gfx1250", 32)],
 )  # fmt: skip
 def test_warp_size(arch: str, lanes: int) -> None:
     assert warp_size(arch) == lanes
 
 
-@pytest.mark.parametrize("arch", ["sm_90", "9.0", "", "gfx", "gfx94", "gfx94200"])
+@pytest.mark.parametrize("arch", ["sm_90", "9.0", "", "gfx", "gfx94", "gfx94200", "gfx492", "gfx1110"])
 def test_what_is_no_amd_arch_has_no_warp_size(arch: str) -> None:
     with pytest.raises(UsageError, match="is no AMD architecture"):
         warp_size(arch)
