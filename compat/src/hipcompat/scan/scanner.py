@@ -43,13 +43,17 @@ class Scanned:
 
 
 def scan(
-    paths: Iterable[Path], target: Target, *, baseline: Counter[str] | None = None, progress: Progress | None = None
-) -> Report:
-    """All files below the paths. `baseline` holds fingerprints that are not told again; it is not changed."""
+    paths: Iterable[Path], target: Target, *, baseline: Counter[str] | None = None, progress: Progress | None = None,
+    left_out: Path | None = None,
+) -> Report:  # fmt: skip
+    """All files below the paths. `baseline` holds fingerprints that are not told again; it is not changed.
+
+    `left_out` is a folder that is not entered.
+    """
     known = Counter(baseline or {})
     scanned: list[Scanned] = []
     skipped: list[Skipped] = []
-    files = find_files(paths, lambda error: skipped.append(_skip_folder(error)))
+    files = find_files(paths, lambda error: skipped.append(_skip_folder(error)), left_out=left_out)
     for file in files:
         result = scan_file(file, target)
         if isinstance(result, Skipped):

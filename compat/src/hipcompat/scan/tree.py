@@ -26,31 +26,49 @@ class Candidate:
 OnClosed = Callable[[OSError], None]
 
 
-def find_files(paths: Iterable[Path], on_closed: OnClosed | None = None) -> tuple[Candidate, ...]:
+def find_files(
+    paths: Iterable[Path], on_closed: OnClosed | None = None, *, left_out: Path | None = None
+) -> tuple[Candidate, ...]:
     """Raises FileError for a path that is not there. A file named by itself is C++ where its name says nothing.
 
-    `on_closed` gets the error of each folder that cannot be listed.
+    `on_closed` gets the error of each folder that cannot be listed. `left_out` is a folder that is not entered: what
+    an earlier translation wrote.
     """
     found: dict[str, Candidate] = {}
     seen: set[tuple[int, int]] = set()
     for path in paths:
         if not os.path.lexists(path):
             raise FileError(f"{path} is not there", hint="name files or folders that exist")
-        for candidate, identity in _walk(path, on_closed):
+        for candidate, identity in _walk(path, on_closed, left_out):
             if identity not in seen:
                 seen.add(identity)
                 found[candidate.path] = candidate
     return tuple(found[key] for key in sorted(found))
 
 
-def _walk(path: Path, on_closed: OnClosed | None) -> Iterator[tuple[Candidate, tuple[int, int]]]:
+def _walk(
+    path: Path, on_closed: OnClosed | None, left_out: Path | None
+) -> Iterator[tuple[Candidate, tuple[int, int]]]:
     if not path.is_dir():
         yield from _look(str(path), is_named=True)
         return
+    skipped = _identify(left_out) if left_out else None
     for folder, folders, names in os.walk(path, onerror=on_closed, followlinks=False):
+        if skipped and _identify(Path(folder)) == skipped:
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
         for name in names:
             yield from _look(str(Path(folder, name)), is_named=False)
+
+
+def _identify(folder: Path) -> tuple[int, int] | None:
+    """Device and inode, which are the same however the folder is named; None where it is not there."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _look(path: str, *, is_named: bool) -> Iterator[tuple[Candidate, tuple[int, int]]]:

@@ -55,17 +55,22 @@ def translate_tree(
 ) -> Iterator[Translated]:
     """Each C, C++ and CUDA file below the paths, sorted. With `output_path`, their trees are laid out there.
 
-    .cu files become .hip there, and includes of them follow. Without it, files keep their names. Raises UsageError
-    where two files would go to one place, FileError for a path that is not there.
+    .cu files become .hip there, and includes of them follow. Without it, files keep their names. What lies in
+    `output_path` is no input. Raises UsageError where two files would go to one place, or one over its own source;
+    FileError for a path that is not there.
     """
     places: dict[Path, str] = {}
     for root in paths:
-        for file in find_files([root]):
+        if output_path is not None and root.is_dir() and output_path.resolve() == root.resolve():
+            raise UsageError(f"{root} is both what is read and where the result goes", hint="--in-place, or another -o")
+        for file in find_files([root], left_out=output_path):
             if file.language != "cuda" or file.size_bytes > LARGEST_BYTES:
                 continue
             place = _find_place(Path(file.path), root, output_path)
             if other := places.get(place):
                 raise UsageError(f"{file.path} and {other} would both become {place}", hint="translate them apart")
+            if output_path is not None and place.resolve() == Path(file.path).resolve():
+                raise UsageError(f"{file.path} would be written over", hint="--in-place, or another folder for -o")
             places[place] = file.path
             yield _translate_file(file, place, target, strings=strings, renames_sources=output_path is not None)
 

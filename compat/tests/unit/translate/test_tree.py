@@ -39,6 +39,24 @@ def test_a_tree_is_laid_out_elsewhere(source: Path, tmp_path: Path) -> None:
     assert (source / "k.cu").read_bytes() == KERNEL
 
 
+def test_what_was_written_is_no_input(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(source)
+    for output in ("out", "./out", str(source / "out"), "sub/../out"):
+        assert main(["translate", ".", "-o", output]) == 0
+        written = {path.relative_to(source / "out").as_posix() for path in (source / "out").rglob("*.*")}
+        assert written == {"k.hip", "part.hip", "sub/h.cuh"}
+    assert main(["translate", "sub", "out", "-o", "out"]) == 2
+
+
+def test_the_source_is_no_place_for_the_result(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in source.rglob("*.*")}
+    assert main(["translate", str(source), "-o", f"{source}/sub/.."]) == 2
+    assert "is both what is read and where the result goes" in capsys.readouterr().err
+    assert main(["translate", str(source / "sub" / "h.cuh"), "-o", str(source / "sub")]) == 2
+    assert "h.cuh would be written over" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in source.rglob("*.*")} == before
+
+
 def test_in_place_keeps_names_and_modes(source: Path) -> None:
     (source / "k.cu").chmod(0o640)
     assert main(["translate", str(source), "--in-place"]) == 0
