@@ -22,8 +22,14 @@ INTERRUPTED = 130
 class _Parser(argparse.ArgumentParser):
     """Its messages repeat words of the command line, which a terminal must not obey."""
 
+    late_hint = ""
+    """What to do about words that nobody takes."""
+
     def error(self, message: str) -> NoReturn:
-        super().error(printable_lines(message))
+        hint = self.late_hint if message.startswith("unrecognized") else ""
+        if message.endswith("expected one argument"):
+            hint = "a value that begins with a dash stands after =, as in --nvcc-flags=-O3"
+        super().error(printable_lines(f"{message}\nhint: {hint}" if hint else message))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,6 +72,8 @@ def make_parser(only: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hipcompat {hipcompat.__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    if only == "flags":
+        parser.late_hint = "nvcc's arguments stand after --: hipcompat flags -- -O3 -c k.cu"
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, title="verbs")
     for verb in VERBS:
         sub = verbs.add_parser(

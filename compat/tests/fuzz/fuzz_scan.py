@@ -7,6 +7,7 @@ The options are libFuzzer's. Seeds are the examples of the rules.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["hipcompat"]):
+    from hipcompat.errors import UsageError
     from hipcompat.flags import translate_flags
     from hipcompat.scan import RULES, Target
     from hipcompat.scan.scanner import scan_bytes
@@ -33,7 +35,8 @@ def judge_one(data: bytes) -> None:
     started_s = time.process_time()
     scan_bytes(data[1:], Candidate(path="file", language=language, size_bytes=len(data) - 1), Target())
     if data[0] >= 250:
-        translate_flags(data[1:].decode("latin-1").split())
+        with contextlib.suppress(UsageError):  # an option that lacks its value
+            translate_flags(data[1:].decode("latin-1").split())
     if time.process_time() - started_s > SLOWEST_S:
         raise TimeoutError(language)
 

@@ -83,6 +83,9 @@ def test_a_baseline_is_written_and_read(tmp_path: Path, capsys: pytest.CaptureFi
         (["scan", ".", "--rocm", "seven"], 2, "is no version"),
         (["scan", ".", "--baseline", "/nowhere"], 4, "No such file"),
         (["facts"], 2, "no name was given"),
+        (["flags"], 2, "no argument of nvcc was given"),
+        (["flags", "--", "-gencode"], 2, "-gencode: its value is missing"),
+        (["check", "k.cu", "--nvcc-flags=-std="], 2, "-std=: its value is missing"),
         (["check", "k.cu", "--nvcc-flags", '"'], 2, "No closing quotation"),
         (["check", "k.cu", "--nvcc-flags", "-O2 \\"], 2, "No escaped character"),
     ],
@@ -167,3 +170,17 @@ def test_help_has_examples_and_exit_codes(verb: Verb, capsys: pytest.CaptureFixt
 def test_debug_may_follow_the_verb() -> None:
     with pytest.raises(errors.FileError, match="is not there"):
         main(["scan", "--debug", "/nowhere"])
+
+
+def test_arguments_of_nvcc_without_two_dashes_are_told_where_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["flags", "-O3", "k.cu"])
+    assert ended.value.code == 2
+    assert "hint: nvcc's arguments stand after --" in capsys.readouterr().err
+
+
+def test_a_value_with_a_dash_is_told_how_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "k.cu", "--nvcc-flags", "-O3"])
+    assert ended.value.code == 2
+    assert "hint: a value that begins with a dash stands after =, as in --nvcc-flags=-O3" in capsys.readouterr().err

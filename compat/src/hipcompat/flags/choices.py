@@ -33,6 +33,13 @@ NVCC_WARNINGS = frozenset((
     "cross-execution-space-call", "default-stream-launch", "deprecated-declarations", "ext-lambda-captures-this",
     "missing-launch-bounds",
 ))  # fmt: skip
+WARNING_KINDS = NVCC_WARNINGS | {"all-warnings", "reorder"}
+"""What nvcc documents for --Werror; without one of them -Werror is the host compiler's."""
+LEVELS = frozenset("0123")
+"""What nvcc documents for --optimize."""
+
+
+_SWITCHED = ("true", "false")
 
 
 def choose_library(name: str) -> Choice:
@@ -98,43 +105,49 @@ def choose_machine(bits: str) -> Choice:
     return ("kept", ("-m64",), "") if bits == "64" else ("refused", (), "ROCm is 64-bit only")
 
 
+def _refuse_value(value: str, *known: str) -> Choice:
+    return "refused", (), f"nvcc documents {' and '.join(known)} for it, and {value!r} is neither"
+
+
 def choose_rdc(value: str) -> Choice:
     """-rdc=true."""
+    if value not in _SWITCHED:
+        return _refuse_value(value, *_SWITCHED)
     return ("replaced", ("-fgpu-rdc",), "") if value == "true" else ("dropped", (), "it is clang's default")
 
 
 def choose_ftz(value: str) -> Choice:
     """--ftz."""
+    if value not in _SWITCHED:
+        return _refuse_value(value, *_SWITCHED)
     no = "" if value == "true" else "no-"
     return "replaced", (f"-f{no}gpu-flush-denormals-to-zero",), ""
 
 
 def choose_precision(value: str) -> Choice:
     """--prec-div, --prec-sqrt: clang has one switch for both."""
+    if value not in _SWITCHED:
+        return _refuse_value(value, *_SWITCHED)
     no = "no-" if value == "false" else ""
     return "replaced", (f"-f{no}hip-fp32-correctly-rounded-divide-sqrt",), "one switch for division and square root"
 
 
 def choose_contraction(value: str) -> Choice:
     """--fmad."""
+    if value not in _SWITCHED:
+        return _refuse_value(value, *_SWITCHED)
     return "replaced", ("-ffp-contract=off" if value == "false" else "-ffp-contract=fast",), ""
 
 
-def choose_fast_math(value: str) -> Choice:
-    """--use_fast_math, which may be written with a value."""
-    if value == "false":
-        return "dropped", (), "it is clang's default"
-    return "replaced", FAST_MATH, "the four things that nvcc's switch means, for device code only"
-
-
 def choose_stream(value: str) -> Choice:
-    """--default-stream."""
-    stream = "per-thread" if value == "per-thread" else "legacy"
-    return "replaced", (f"-fgpu-default-stream={stream}",), ""
+    """--default-stream; null is nvcc's other word for legacy."""
+    if value not in {"legacy", "null", "per-thread"}:
+        return _refuse_value(value, "legacy", "per-thread")
+    return "replaced", (f"-fgpu-default-stream={'per-thread' if value == 'per-thread' else 'legacy'}",), ""
 
 
 def choose_werror(value: str) -> Choice:
-    """--Werror: the kinds besides all-warnings are nvcc's own."""
+    """--Werror: most kinds are nvcc's own. Alone it is the host compiler's, which is clang."""
     if value in {"all-warnings", ""}:
         return "replaced", ("-Werror",), ""
     if value == "reorder":

@@ -27,6 +27,10 @@ class Option:
     splits: bool = False
     """A comma separates values."""
     choose: Callable[[str], Choice] | None = None
+    next_values: frozenset[str] = frozenset()
+    """Not empty: the next word is the value only where it is made of these; else the option stands alone."""
+    takes_options: bool = False
+    """The value may begin with a dash: it is an option of another program."""
 
     def translate(self, value: str) -> Choice:
         """One value of this option → what becomes of it."""
@@ -43,9 +47,7 @@ def keep(*names: str, gives: str = "", reason: str = "") -> Option:
 
 def keep_value(*names: str, gives: str, joined: bool = False, splits: bool = False) -> Option:
     """clang takes the same value."""
-    return Option(
-        names=names, kind="kept", gives=tuple(gives.split()), takes_value=True, joined=joined, splits=splits
-    )
+    return Option(names=names, kind="kept", gives=tuple(gives.split()), takes_value=True, joined=joined, splits=splits)
 
 
 def drop(*names: str, reason: str, value: bool = False, splits: bool = False) -> Option:
@@ -59,7 +61,10 @@ def refuse(*names: str, reason: str, value: bool = False) -> Option:
 
 
 def choose_by_value(
-    *names: str, choose: Callable[[str], Choice], joined: bool = False, splits: bool = False
-) -> Option:
+    *names: str, choose: Callable[[str], Choice], joined: bool = False, splits: bool = False,
+    next_values: frozenset[str] = frozenset(),
+) -> Option:  # fmt: skip
     """The value decides."""
-    return Option(names=names, kind="kept", takes_value=True, joined=joined, splits=splits, choose=choose)
+    return Option(
+        names=names, kind="kept", takes_value=True, joined=joined, splits=splits, choose=choose, next_values=next_values
+    )

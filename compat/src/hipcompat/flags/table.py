@@ -5,6 +5,8 @@ Source: "CUDA Compiler Driver NVCC", chapter "NVCC Command Options" (docs.nvidia
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hipcompat.flags import choices
 from hipcompat.flags.option import Option, choose_by_value, drop, keep, keep_value, refuse
 
@@ -61,7 +63,6 @@ PHASES = (
     keep("--generate-dependencies-with-compile", "-MD"),
     keep("--generate-nonsystem-dependencies-with-compile", "-MMD"),
     refuse("--run", "-run", reason="clang runs nothing"),
-    refuse("--run-args", "-run-args", value=True, reason="clang runs nothing"),
 )
 
 BEHAVIOUR = (
@@ -73,7 +74,7 @@ BEHAVIOUR = (
     drop("--no-compress", "-no-compress", reason="clang's bundles are not compressed by default"),
     drop("--compress-mode", "-compress-mode", value=True, reason="clang has --offload-compress"),
     drop("--optimization-info", "-opt-info", value=True, reason="clang has -Rpass=inline"),
-    choose_by_value("--optimize", "-O", choose=choices.choose_optimization, joined=True),
+    choose_by_value("--optimize", "-O", choose=choices.choose_optimization, joined=True, next_values=choices.LEVELS),
     drop("--dopt", "-dopt", value=True, reason="device code is optimized as -O says"),
     drop("--ofast-compile", "-Ofc", value=True, reason=NO_PTXAS),
     keep("--dlink-time-opt", "-dlto", gives="-fgpu-rdc -foffload-lto", reason="LTO over relocatable device code"),
@@ -101,7 +102,7 @@ BEHAVIOUR = (
     drop("--orig-src-path-name", "-orig-src-path-name", value=True, reason=NVCC_ONLY),
 )
 
-PASSED_ON = (
+PASSED_ON = tuple(replace(option, takes_options=True) for option in (
     keep_value("--compiler-options", "-Xcompiler", gives="{}", splits=True),
     choose_by_value("--linker-options", "-Xlinker", choose=choices.choose_linker_option, splits=True),
     drop("--archive-options", "-Xarchive", value=True, reason="clang makes no archives"),
@@ -110,7 +111,8 @@ PASSED_ON = (
     drop("-Xcudafe", "--cudafe-options", value=True, reason=EDG),
     drop("-Xcicc", "--cicc-options", value=True, reason="there is no cicc"),
     drop("-Xfatbin", "--fatbin-options", value=True, reason="clang-offload-bundler takes the place of fatbinary"),
-)
+    refuse("--run-args", "-run-args", value=True, reason="clang runs nothing"),
+))  # fmt: skip
 
 GUIDING = (
     drop("--static-global-template-stub", "-static-global-template-stub", value=True, reason=NVCC_ONLY),
@@ -175,7 +177,9 @@ WARNINGS = (
     drop("--Wdefault-stream-launch", "-Wdefault-stream-launch", reason="clang has no such warning"),
     drop("--Wmissing-launch-bounds", "-Wmissing-launch-bounds", reason="clang has no such warning"),
     drop("--Wext-lambda-captures-this", "-Wext-lambda-captures-this", reason="clang has no such warning"),
-    choose_by_value("--Werror", "-Werror", choose=choices.choose_werror, splits=True),
+    choose_by_value(
+        "--Werror", "-Werror", choose=choices.choose_werror, splits=True, next_values=choices.WARNING_KINDS
+    ),
     drop("--display-error-number", "-err-no", reason=EDG),
     drop("--no-display-error-number", "-no-err-no", reason=EDG),
     drop("--diag-error", "-diag-error", value=True, reason=EDG),

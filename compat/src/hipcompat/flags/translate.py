@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hipcompat.flags.option import Kind, Option
+from hipcompat.errors import UsageError
+from hipcompat.flags.option import Kind, Option, drop
 from hipcompat.flags.table import BY_NAME
 
 JOINED = tuple(sorted(name for name, option in BY_NAME.items() if option.joined and len(name) == 2))
-OPTIONAL_VALUE = {"--Werror", "-Werror", "--use_fast_math", "-use_fast_math"}
-"""-Werror alone belongs to the host compiler; -use_fast_math=true is accepted by nvcc."""
 CUDA_SOURCES = (".cu", ".cup")
 
 
@@ -41,7 +40,8 @@ def translate_flags(arguments: Sequence[str], *, archs: Sequence[str] = ()) -> T
     """Arguments as nvcc gets them (without its name) → Translation for clang++ and hipcc.
 
     `archs` are LLVM's names (gfx942); without any, clang chooses by the GPU that is present. An argument that nvcc does
-    not document is passed on: clang knows it or says so. Notes on equal arguments are given once.
+    not document is passed on: clang knows it or says so. Notes on equal arguments are given once. Raises UsageError
+    for an option that lacks its value, and for a switch that has one.
     """
     became: list[str] = [f"--offload-arch={arch}" for arch in archs]
     notes: dict[Note, None] = {}
@@ -79,20 +79,38 @@ def _split_options(arguments: Sequence[str]) -> Iterator[tuple[str, Option | Non
         option = BY_NAME.get(name)
         if option is None:
             yield from _split_joined(word)
-        elif not option.takes_value or (name in OPTIONAL_VALUE and not equals):
-            yield word, _switch(option, word), ("",)
+        elif not option.takes_value:
+            yield word, _read_switch(option, word, value), ("",)
         elif equals:
-            yield word, option, _split_values(option, value)
-        elif rest:
-            value = rest.pop()
-            yield f"{word} {value}", option, _split_values(option, value)
+            yield word, option, _split_values(option, _require_value(option, word, value))
+        elif option.next_values and not (rest and _is_made_of(rest[-1], option)):
+            yield option.names[-1], None, ()  # clang has it too, alone
         else:
-            yield word, None, ()
+            value = _require_value(option, word, rest.pop() if rest else None)
+            yield f"{word} {value}", option, _split_values(option, value)
 
 
-def _switch(option: Option, word: str) -> Option | None:
-    """-Werror without a kind is the host compiler's own."""
-    return None if word == "-Werror" else option
+def _is_made_of(text: str, option: Option) -> bool:
+    return set(text.split(",") if option.splits else (text,)) <= option.next_values
+
+
+def _read_switch(option: Option, word: str, value: str) -> Option:
+    """nvcc takes =true and =false after a switch. Raises UsageError for another value."""
+    if value == "false":
+        return drop(*option.names, reason="it is switched off, as it is in clang without it")
+    if value not in {"", "true"}:
+        raise UsageError(f"{word}: this option of nvcc is a switch", hint="leave out what follows =")
+    return option
+
+
+def _require_value(option: Option, word: str, value: str | None) -> str:
+    """Raises UsageError where there is none, or an option stands in its place. A list may be empty."""
+    hint = f"nvcc documents {option.names[-1]} with a value after it or after ="
+    if value is None or (not value and not option.splits):
+        raise UsageError(f"{word}: its value is missing", hint=hint)
+    if not option.takes_options and len(value) > 1 and value.startswith("-"):
+        raise UsageError(f"{word}: its value is missing, {value} follows", hint=hint)
+    return value
 
 
 def _split_joined(word: str) -> Iterator[tuple[str, Option | None, tuple[str, ...]]]:

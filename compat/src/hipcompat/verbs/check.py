@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--guards", action="store_true", help=guards)
     parser.add_argument("--rocm-path", type=Path, metavar="DIR", help="default: ROCM_PATH, /opt/rocm, /usr")
     parser.add_argument("--clang", type=Path, metavar="PATH", help="default: ROCm's, clang-22, clang-21, ...")
-    parser.add_argument("--nvcc-flags", default="", metavar="TEXT", help="nvcc's own arguments, translated first")
+    parser.add_argument("--nvcc-flags", default="", metavar="TEXT", help="nvcc's own arguments, translated first; after = where it is one")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="compilers at a time; default: 1")
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
 

@@ -7,7 +7,7 @@ import shlex
 
 from hipcompat.answer import Answer
 from hipcompat.archs import ARCH_LIST, read_archs
-from hipcompat.errors import FindingsError
+from hipcompat.errors import FindingsError, UsageError
 from hipcompat.flags import Note, Translation, translate_flags
 
 
@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """Exit 3 where an argument asks for something that cannot be had."""
+    """Exit 3 where an argument asks for something that cannot be had. UsageError where none is given."""
+    if not args.arguments:
+        raise UsageError("no argument of nvcc was given", hint="they stand after --: hipcompat flags -- -O3 -c k.cu")
     translation = translate_flags(args.arguments, archs=read_archs(args.arch, default=""))
     fault = None
     if translation.refused:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hipcompat.errors import UsageError
 from hipcompat.flags import translate_flags
+from hipcompat.flags.option import Option
 from hipcompat.flags.table import BY_NAME, OPTIONS
 
 
@@ -64,8 +66,56 @@ def test_unknown_arguments_are_left_to_clang() -> None:
     assert translate_flags(given).arguments == given
 
 
-def test_a_value_that_is_missing_is_left_to_clang() -> None:
-    assert translate_flags(["-o"]).arguments == ("-o",)
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        (["-Werror", "k.o"], ("-Werror", "k.o")),
+        (["-Werror"], ("-Werror",)),
+        (["--Werror", "-c"], ("-Werror", "-c")),
+        (["-Werror", "all-warnings", "k.o"], ("-Werror", "k.o")),
+        (["-Werror", "reorder,default-stream-launch"], ("-Werror=reorder",)),
+        (["-Werror=reorder,all-warnings"], ("-Werror=reorder", "-Werror")),
+        (["-Werror", "return-type"], ("-Werror", "return-type")),
+        (["-O", "k.o"], ("-O", "k.o")),
+        (["-O", "2", "k.o"], ("-O2", "k.o")),
+    ],
+)
+def test_a_kind_is_taken_from_the_next_word_where_it_is_one(given: list[str], arguments: tuple[str, ...]) -> None:
+    assert translate_flags(given).arguments == arguments
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.takes_value and not option.next_values])
+def test_a_value_that_is_missing_is_named(option: Option) -> None:
+    for name in option.names:
+        with pytest.raises(UsageError, match=f"^{name}: its value is missing$"):
+            translate_flags(["-c", name])
+        if not option.takes_options:
+            with pytest.raises(UsageError, match=f"^{name}: its value is missing, -c follows$"):
+                translate_flags([name, "-c", "k.cu"])
+        if not option.splits:
+            with pytest.raises(UsageError, match=f"^{name}=: its value is missing$"):
+                translate_flags([f"{name}="])
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS if not option.takes_value])
+def test_a_switch_may_be_off(option: Option) -> None:
+    for name in option.names:
+        assert translate_flags([f"{name}=true"]).arguments == translate_flags([name]).arguments
+        off = translate_flags([f"{name}=false"])
+        assert (off.arguments, [note.kind for note in off.notes]) == ((), ["dropped"])
+        with pytest.raises(UsageError, match="is a switch"):
+            translate_flags([f"{name}=1"])
+
+
+@pytest.mark.parametrize("name", ["-rdc", "-ftz", "-prec-div", "-prec-sqrt", "-fmad", "-default-stream"])
+def test_a_value_that_nvcc_does_not_document_is_refused(name: str) -> None:
+    assert _notes(f"{name}=yes") == {f"{name}=yes": "refused"}
+
+
+def test_options_for_another_program_keep_their_dashes() -> None:
+    assert translate_flags(["-Xcompiler", "-fPIC", "-Xlinker", "-z,now", "-o", "-"]).arguments == (
+        "-fPIC", "-Xlinker", "-z", "-Xlinker", "now", "-o", "-",
+    )  # fmt: skip
 
 
 def test_every_option_says_why_or_what() -> None:
