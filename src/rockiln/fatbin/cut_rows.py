@@ -26,6 +26,10 @@ TABLE = "cache_v1"
 ID = "hipv4-amdgcn-amd-amdhsa--"
 """In front of a row's arch, so that it reads like the id of a bundle's entry."""
 
+DATABASE_FAULTS = (sqlite3.Error, ValueError, OverflowError, MemoryError)
+"""What sqlite3 raises for damaged files: names and numbers that are none bring the next two, and a fault whose words are
+no text the last."""
+
 _COUNTER, _VALID_FOR, _LIBRARY = slice(24, 28), slice(92, 96), slice(96, 100)
 """Fields of the header that tell how often a file was written, and by which SQLite: they decide nothing.
 https://www.sqlite.org/fileformat.html#the_database_header"""
@@ -42,8 +46,8 @@ def plan_rows_cut(source: ByteSource, archs: AbstractSet[str], spool: BinaryIO) 
             if len(kept) == len(sizes):
                 return Cut(bundles=(new,), before_bytes=source.size_bytes, after_bytes=source.size_bytes)
             after_bytes = _write_rows(old, source, kept, spool)
-    except (sqlite3.Error, ValueError, OverflowError) as fault:  # names and numbers that are none raise the last two
-        raise RefusedError(f"a database that cannot be read: {fault}") from None
+    except DATABASE_FAULTS as fault:
+        raise RefusedError(f"a database that cannot be read: {fault or type(fault).__name__}") from None
     if after_bytes >= source.size_bytes:
         return Cut(bundles=(new,), before_bytes=source.size_bytes, after_bytes=source.size_bytes)
     piece = Span(source=ByteSource(spool.fileno(), after_bytes), start=0, size_bytes=after_bytes)

@@ -15,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 from fat_files import HOST_ID, FatLibrary, compress_bundle, entry_id, make_bundle
 from rockiln.fatbin.slim_file import slim_file
 from rockiln.fatbin.verify import objects
+from rockiln.fatbin.verify.database_files import verify_database_files
 from rockiln.fatbin.verify.files import verify_files
 
 ARCHS = frozenset({"gfx942"})
@@ -105,6 +106,28 @@ def test_database_whose_names_are_no_text_is_refused(tmp_path: Path) -> None:
     result = slim_file(path, path, ARCHS, form="database")
     assert result is not None
     assert "a database that cannot be read" in result.reason
+
+
+def test_database_whose_fault_is_no_text_is_refused(tmp_path: Path) -> None:
+    """SQLite quotes the damaged statement in its message; about a long one sqlite3 raises a MemoryError."""
+    path = tmp_path / "cache.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size = 512")
+        connection.execute(
+            "CREATE TABLE cache_v1 (kernel_name TEXT NOT NULL, arch TEXT NOT NULL, hip_version INTEGER NOT NULL, "
+            "generator_sum BLOB NOT NULL, code BLOB NOT NULL, timestamp INTEGER NOT NULL, "
+            "PRIMARY KEY (kernel_name, arch, hip_version, generator_sum))"
+        )
+        connection.commit()
+    content = bytearray(path.read_bytes())
+    place = content.rindex(b"NULL") + 3
+    content[place : place + 74] = b"\xff" * 74
+    path.write_bytes(content)
+    result = slim_file(path, path, ARCHS, form="database")
+    assert result is not None
+    assert "a database that cannot be read" in result.reason
+    with path.open("rb") as file:
+        assert "cannot be read" in verify_database_files(file.fileno(), file.fileno(), ARCHS).faults[0]
 
 
 def test_bundle_of_many_wrappers_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
