@@ -95,6 +95,11 @@ def judge_file(findings: Iterable[Finding], renamed: int) -> Verdict:
     return "translate" if renamed or any(finding.rule == "mask-literal" for finding in findings) else "portable"
 
 
+def is_notable(file: FileReport) -> bool:
+    """Something is to be said of it."""
+    return bool(file.findings or file.known or file.renamed or file.blocked_through)
+
+
 def count_rules(findings: Iterable[Finding]) -> Mapping[str, int]:
     """Rule → places, the most frequent first."""
     counts: dict[str, int] = {}

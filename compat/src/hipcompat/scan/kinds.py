@@ -40,7 +40,9 @@ PYTHON_WORDS = (
     b"libcusparse", b"libnvrtc", b"libnccl", b"_cuda_arch", b"__cuda_no", b"/whl/cu", b"hipify", b"float8", b"amdsmi",
     b"tensorrt", b"torch2trt", b"cudf", b"cuml", b"cugraph", b"cuquantum", b"cutlass", b"transformer_engine", b"pycuda",
     b"__global__", b"cuda.utilization", b"cuda.temperature", b"cuda.power_draw", b"cuda.clock_rate", b"dali", b"pynvml",
-    b"cpp_extension.cuda",
+    b"cpp_extension", b"cudaextension", b"load_inline", b"cuda_flags", b"cuda_cflags", b"torch.version",
+    b"import version", b"inline_asm",
+    b"gpu-arch", b"-arch", b"gencode", b"numba", b"cupy", b"nvshmem",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from hipcompat.scan.detect.build import PATTERNS, find_build_hits
 from hipcompat.scan.detect.cuda import find_hits
 from hipcompat.scan.detect.python import find_python_hits
 from hipcompat.scan.detect.unit import Unit, make_unit
-from hipcompat.scan.finding import FileReport, Finding, Report, Skipped, judge_file
+from hipcompat.scan.finding import FileReport, Finding, Report, Skipped, is_notable, judge_file
 from hipcompat.scan.guards import TOOLKIT, find_guarding_headers
 from hipcompat.scan.kinds import may_have_hits
 from hipcompat.scan.regions import is_inside
@@ -68,7 +68,7 @@ def scan(
     reports = note_unresolved(reports, {item.report.path: item.includes for item in scanned})
     return Report(
         target=target,
-        files=tuple(report for report in reports if report.findings or report.known or report.renamed or report.blocked_through),
+        files=tuple(report for report in reports if is_notable(report)),
         skipped=tuple(skipped),
         scanned=len(scanned),
         scanned_bytes=sum(file.size_bytes for file in files),

@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["import", "name", "string", "compare"]
+from hipcompat.scan.detect.python_flow import (
+    VERSION,
+    find_aliases,
+    find_capability_compares,
+    find_version_uses,
+    join_dotted,
+    resolve,
+)  # fmt: skip
+
+Kind = Literal["import", "name", "string", "compare", "capability", "version"]
 _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]+([\w, \t]+))", re.MULTILINE
 )
@@ -22,7 +31,10 @@ LONGEST_AST = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something at an offset. `text` is a module, a dotted name, or what a string holds."""
+    """Something at an offset. `text` is a module, a dotted name, or what a string holds.
+
+    Of a comparison of compute capabilities that was found by following a value, its text; of a version, what raises.
+    """
 
     kind: Kind
     text: str
@@ -57,22 +69,35 @@ class _Reader:
             self._lines.append(match.end())
 
     def read(self, tree: ast.AST) -> Iterator[Event]:
+        aliases = find_aliases(tree)
+        yield from self._read_values(tree, aliases)
         inner: set[int] = set()
         for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield self._event("import", alias.name, node)
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    yield self._event("import", f"{'.' * node.level}{node.module or ''}.{alias.name}", node)
-            elif isinstance(node, ast.Attribute) and id(node) not in inner:
-                name = _join_dotted(node, inner)
-                if name:
+            if isinstance(node, ast.Attribute) and id(node) not in inner:
+                _leave_out_inner(node, inner)
+                name = resolve(join_dotted(node), aliases)
+                if name and name != VERSION and not name.startswith(f"{VERSION}."):
                     yield self._event("name", name, node)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                yield from self._read_import(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield self._string(node, node.value)
             elif isinstance(node, ast.Compare):
                 yield self._event("compare", ast.unparse(node)[:300] if _is_small(node) else "", node)
+
+    def _read_values(self, tree: ast.AST, aliases: dict[str, str]) -> Iterator[Event]:
+        """What comes to a place through names of the file."""
+        if "apability" in self._raw:
+            for compare in find_capability_compares(tree):
+                yield self._event("capability", ast.unparse(compare)[:80] if _is_small(compare) else "", compare)
+        if all(word in self._raw for word in ("torch", "version", "cuda")):
+            for use in find_version_uses(tree, aliases):
+                yield self._event("version", use.raises, use.node)
+
+    def _read_import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Event]:
+        before = f"{'.' * node.level}{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
+        for alias in node.names:
+            yield self._event("import", f"{before}{alias.name}", node)
 
     def _event(self, kind: Kind, text: str, node: ast.stmt | ast.expr) -> Event:
         start, end = self._span(node)
@@ -96,16 +121,12 @@ def _is_small(node: ast.Compare) -> bool:
     return sum(1 for _ in ast.walk(node)) < 40
 
 
-def _join_dotted(node: ast.Attribute, inner: set[int]) -> str:
-    parts = [node.attr]
+def _leave_out_inner(node: ast.Attribute, inner: set[int]) -> None:
+    """Of a.b.c, no event for a.b."""
     value: ast.expr = node.value
     while isinstance(value, ast.Attribute):
         inner.add(id(value))
-        parts.append(value.attr)
         value = value.value
-    if isinstance(value, ast.Name):
-        return ".".join((value.id, *reversed(parts)))
-    return ""
 
 
 def _read_by_pattern(raw: str) -> Iterator[Event]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from hipcompat.flags.table import BY_NAME
 
@@ -26,3 +27,21 @@ def is_unknown_to_clang(word: str) -> bool:
     """--expt-relaxed-constexpr, -gencode=..., --threads 4."""
     match = _FLAG.match(word)
     return match is not None and match[0] in BY_NAME and match[0] not in _CLANG_KNOWS
+
+
+_WORD = re.compile(r"\S+")
+_GPU = re.compile(r"(?:sm|compute|lto)_(?:\d{2,3}[af]?\b|%|\{|$)")
+_GPU_OPTION = re.compile(r"\s*--?(?:gpu-architecture|gpu-arch|gpu-code|generate-code|gencode|arch|code)(?:[=\s]|$)")
+
+
+def find_flags(text: str) -> Iterator[tuple[int, str]]:
+    """Of a string that begins with a flag, each word that clang does not know, and where it begins."""
+    if text.startswith("-"):
+        for match in _WORD.finditer(text):
+            if is_unknown_to_clang(match.group()):
+                yield match.start(), match.group()
+
+
+def names_gpu(text: str) -> bool:
+    """--gpu-architecture=compute_80, -arch=sm_%d%d: an option of nvcc or NVRTC with a GPU of NVIDIA's."""
+    return _GPU_OPTION.match(text) is not None and _GPU.search(text) is not None

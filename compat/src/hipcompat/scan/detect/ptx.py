@@ -27,3 +27,19 @@ def find_opcodes(literals: list[str]) -> tuple[str, ...]:
         if "." in opcode or opcode in _BARE or _SPECIAL.search(statement):
             found[opcode] = None
     return tuple(found)
+
+
+_INSTRUCTION = re.compile(
+    r"(?:abs|add|activemask|and|atom|bar|barrier|bf[ei]|bfind|bra|brev|call|clz|cos|cp|createpolicy|cvta?|div|dp[24]a|elect"
+    r"|ex2|exit|fence|fma|fns|griddepcontrol|isspacep|ld|ldmatrix|ldu|lg2|lop3|mad|mapa|max|mbarrier|membar|min|mma|mov|mul"
+    r"|nanosleep|neg|not|or|popc|prefetch|prefetchu|prmt|rcp|red|redux|rem|ret|rsqrt|sad|selp|set|setmaxnreg|setp|shf|shfl"
+    r"|shl|shr|sin|slct|sqrt|st|stmatrix|sub|suld|sured|sust|tanh|tcgen05|testp|tex|tld4|trap|vote|wgmma|xor)(?:[.:]|$)"
+)
+_OPERAND = re.compile(r"\$\d|%\w|\$\{")
+
+
+def is_ptx(text: str) -> tuple[str, ...]:
+    """Opcodes of a text that is PTX by itself: every statement is an instruction's or a declaration, with operands."""
+    if "." not in text or not _OPERAND.search(text):
+        return ()
+    return tuple(opcode for opcode in find_opcodes([text]) if _INSTRUCTION.match(opcode))

@@ -7,7 +7,8 @@ from collections import Counter
 
 from hipcompat.scan.detect.cuda import find_hits
 from hipcompat.scan.detect.events import Event, read_events
-from hipcompat.scan.detect.nvcc import is_unknown_to_clang
+from hipcompat.scan.detect.nvcc import find_flags, names_gpu
+from hipcompat.scan.detect.ptx import is_ptx
 from hipcompat.scan.detect.unit import make_unit
 from hipcompat.scan.rule import Hit, Hits
 
@@ -17,12 +18,14 @@ _IMPORTS = (
     ("amdsmi-import", re.compile(r"amdsmi\b")),
     ("nvidia-package", re.compile(
         r"(?:tensorrt|pycuda|nvidia|cuml|cudf|cugraph|dali|transformer_engine|torch2trt|nvtx|cutlass|nvmath|cuquantum"
-        r"|torch_tensorrt|tensorrt_llm)\b")),
+        r"|torch_tensorrt|tensorrt_llm|nvshmem|numba\.cuda|numba_cuda|cuda_python)\b")),
+    ("cupy-import", re.compile(r"cupyx?\b")),
     ("hipify-version", re.compile(r"torch\.utils\.hipify\b")),
     ("cuda-home", re.compile(r"torch\.utils\.cpp_extension\.CUDA_HOME$")),
 )  # fmt: skip
 _NAMES = (
-    ("torch-version-cuda", re.compile(r"torch\.version\.cuda$")),
+    ("torch-version-cuda", re.compile(r"torch\.version\.cuda(?:\.|$)")),
+    ("nvidia-package", re.compile(r"numba\.cuda\.")),
     ("fp8-dtype", re.compile(r"(?:torch|jnp|jax\.numpy|ml_dtypes|tl)\.float8_?e(?:4m3fn|5m2|4m3)$"
             r"|tl\.float8(?:e4nv|e5)$")),
     ("cuda-home", re.compile(r"(?:\w+\.)*cpp_extension\.CUDA_HOME$")),
@@ -47,18 +50,25 @@ _WORDS = (
 _JAX_CALL = re.compile(
     r"(?:jax|xb|xla_bridge)\.(?:devices|local_devices|device_count|default_backend)\s*\(\s*$|backend\s*==\s*$|platform\s*==\s*$"
 )
+_BUILDS = re.compile(r"cuda_c?flags|cpp_extension|CUDAExtension|load_inline|[\"']nvcc[\"']")
+"""Some string of the file is a flag for nvcc."""
 _AS_KEY = re.compile(r"\s*[:\]]")
 """What comes after {"nvcc": [...]} and flags["nvcc"]: torch's name for a list of flags, and no program."""
 _KERNEL = "__global__"
+_LONGEST_WORDS = 1_000
 
 
 def find_python_hits(raw: str, *, is_setup: bool) -> tuple[tuple[Hit, ...], Counter[str]]:
     """Hits in the order of the text, and what the CUDA sources in strings would have renamed."""
     renamed: Counter[str] = Counter()
     hits: list[Hit] = []
+    has_flags = is_setup or _BUILDS.search(raw) is not None
+    has_asm = "inline_asm_elementwise" in raw
     for event in read_events(raw):
         hits += _judge(event, raw, renamed, is_setup=is_setup)
-    unique = {(hit.rule, hit.start): hit for hit in hits}
+        if event.kind == "string":
+            hits += _judge_words(event, raw, has_flags=has_flags, has_asm=has_asm)
+    unique = {(hit.rule, hit.start if hit.detail[:10] != "numba.cuda" else "once"): hit for hit in reversed(hits)}
     return tuple(sorted(unique.values(), key=lambda hit: (hit.start, hit.rule))), renamed
 
 
@@ -69,21 +79,39 @@ def _judge(event: Event, raw: str, renamed: Counter[str], *, is_setup: bool) -> 
         yield from _match(event, _NAMES)
         if is_setup and _GATE.match(event.text):
             yield _hit("build-gate", event)
+    elif event.kind == "version":
+        rule = "torch-version-none" if event.text else "torch-version-cuda"
+        yield Hit(rule=rule, start=event.start, end=event.end, detail=event.text or "torch.version.cuda")
+    elif event.kind == "capability":
+        yield _hit("python-capability", event)
     elif event.kind == "compare":
         if _CAPABILITY.search(event.text) and _ORDERING.search(event.text):
             yield _hit("python-capability", event)
     else:
-        yield from _judge_string(event, raw, renamed, is_setup=is_setup)
+        yield from _judge_string(event, raw, renamed)
 
 
-def _judge_string(event: Event, raw: str, renamed: Counter[str], *, is_setup: bool) -> Hits:
+def _judge_words(event: Event, raw: str, *, has_flags: bool, has_asm: bool) -> Hits:
+    """What a string is in some files only: flags of nvcc, options of NVRTC, PTX for Triton."""
+    if len(event.text) < _LONGEST_WORDS:
+        flags = tuple(find_flags(event.text)) if has_flags else ()
+        # Where the string stands as it is read, its words have places; one with escapes, or of an f-string, has one.
+        start = event.body if event.body >= 0 and raw.startswith(event.text, event.body) else -1
+        for at, flag in flags:
+            first, last = (start + at, start + at + len(flag)) if start >= 0 else (event.start, event.end)
+            yield Hit(rule="nvcc-flag", start=first, end=last, detail=flag)
+        if not flags and names_gpu(event.text):
+            yield Hit(rule="nvrtc-option", start=event.start, end=event.end, detail=event.text[:80])
+    if has_asm and (opcodes := is_ptx(event.text)):
+        yield Hit(rule="inline-ptx", start=event.start, end=event.end, detail=", ".join(opcodes)[:80])
+
+
+def _judge_string(event: Event, raw: str, renamed: Counter[str]) -> Hits:
     if len(event.text) < 200:
         if not (event.text == "nvcc" and _AS_KEY.match(raw, event.end)):
             yield from _match(event, _WORDS)
         if event.text in {"cuda", "gpu:cuda"} and _JAX_CALL.search(raw[max(0, event.start - 60) : event.start]):
             yield _hit("backend-name", event)
-        if is_setup and is_unknown_to_clang(event.text):
-            yield Hit(rule="nvcc-flag", start=event.start, end=event.end, detail=event.text)
     if _KERNEL in event.text and event.body >= 0:
         yield _hit("kernel-string", event)
         hits, names = find_hits(make_unit(raw[event.body : event.end]))

@@ -13,6 +13,13 @@ PYTHON_RULES = (
         example="import torch\nif torch.version.cuda: pass",
     ),
     Rule(
+        id="torch-version-none", severity="error", language="python",
+        title="torch.version.cuda is None in a ROCm build, and what is done with it raises",
+        advice="ask torch.version.hip first; where it is set there is no version of CUDA to compare with",
+        evidence="https://github.com/casper-hansen/AutoAWQ/issues/354",
+        example="import torch\nmajor = int(torch.version.cuda.split('.')[0])",
+    ),
+    Rule(
         id="python-capability", severity="warning", language="python",
         title="a decision by compute capability; AMD's (9, 4) and (9, 5) are no Hopper",
         advice="ask torch.version.hip first, then torch.cuda.get_device_properties(0).gcnArchName",
@@ -67,6 +74,20 @@ PYTHON_RULES = (
         advice="make it optional",
         evidence="https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html",
         example="import tensorrt",
+    ),
+    Rule(
+        id="cupy-import", severity="note", language="python",
+        title="CuPy: its wheels for CUDA do not run here; sources in RawKernel are CUDA's, compiled at run time",
+        advice="install the wheel for ROCm (cupy-rocm-7-0), alone, and translate what RawKernel compiles",
+        evidence="https://docs.cupy.dev/en/stable/install.html",
+        example="import cupy as cp",
+    ),
+    Rule(
+        id="nvrtc-option", severity="error", language="python",
+        title="compiler options name a GPU of NVIDIA's",
+        advice="hipRTC and clang take --offload-arch=gfx942; without it hipRTC asks the GPU",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_rtc.html",
+        example="options = ['--gpu-architecture=compute_80']",
     ),
     Rule(
         id="cuda-library-name", severity="error", language="python",

@@ -1,0 +1,123 @@
+"""Python: values that are None or mean something else on ROCm, under whatever name; flags, PTX and packages."""
+
+from __future__ import annotations
+
+import pytest
+
+from hipcompat.scan import Target
+from hipcompat.scan.scanner import Scanned, scan_bytes
+from hipcompat.scan.tree import Candidate
+
+
+def _find(text: str, language: str = "python") -> list[tuple[str, str]]:
+    """Rules and details, in the order of the text."""
+    file = Candidate(path="m.py", language=language, size_bytes=len(text))
+    scanned = scan_bytes(text.encode(), file, Target())
+    assert isinstance(scanned, Scanned)
+    return [(finding.rule, finding.detail) for finding in scanned.report.findings]
+
+
+RAISES = {
+    "import torch\nx = torch.version.cuda.split('.')": ".split",
+    "import torch\nx = torch.version.cuda.replace('.', '')": ".replace",
+    "import torch as th\nx = th.version.cuda[:2]": "[...]",
+    "from torch.version import cuda\nx = int(cuda)": "int()",
+    "from torch import version as v\nx = v.cuda >= '11'": "a comparison",
+    "import torch\nx = '12' in torch.version.cuda": "a comparison",
+    "import torch\nx = 'cu' + torch.version.cuda": "an operator",
+    "import torch\nx = f'{torch.version.cuda:>5}'": "a format",
+    "import torch\nfrom packaging.version import Version\nx = Version(torch.version.cuda)": "Version()",
+    "import torch\nx = getattr(torch.version, 'cuda', None).split('.')": ".split",
+    "import torch\nif not torch.version.cuda.startswith('11'):\n    pass": ".startswith",
+    "import torch\ndef f():\n    if torch.version.hip:\n        pass\n    torch.version.cuda.split('.')": ".split",
+}
+ASKS = (
+    "import torch\nx = torch.version.cuda",
+    "import torch\nx = f'cu{torch.version.cuda}'",
+    "import torch\nx = 'cu%s' % torch.version.cuda",
+    "import torch\nx = torch.version.cuda and torch.version.cuda.split('.')[0] == '12'",
+    "import torch\nx = torch.version.cuda.split('.') if torch.version.cuda else []",
+    "import torch\nif torch.version.cuda is not None:\n    x = torch.version.cuda.split('.')",
+    "import torch\ndef f():\n    if torch.version.hip:\n        return 1\n    return torch.version.cuda.split('.')",
+    "import torch\nassert torch.version.hip is None\nx = torch.version.cuda.split('.')",
+    "import torch\ntry:\n    x = torch.version.cuda.split('.')\nexcept AttributeError:\n    x = []",
+    "import torch\nv = torch.version.cuda\nif v is None:\n    raise SystemExit\nv.split('.')",
+    "import torch\nv = torch.version.cuda\nv = v or '12.1'\nv.split('.')",
+    "import torch\nv = torch.version.cuda\ndef f(v):\n    return v.split('.')",
+)
+
+
+@pytest.mark.parametrize("text", RAISES)
+def test_what_raises_for_none_is_an_error(text: str) -> None:
+    assert ("torch-version-none", RAISES[text]) in _find(text)
+
+
+@pytest.mark.parametrize("text", ASKS)
+def test_what_asks_first_raises_nothing(text: str) -> None:
+    assert {rule for rule, _ in _find(text)} == {"torch-version-cuda"}
+
+
+def test_a_version_in_a_variable_raises_where_it_is_used() -> None:
+    text = "import torch\nv = torch.version.cuda\nmajor = v.split('.')[0]\n"
+    assert _find(text) == [("torch-version-cuda", "torch.version.cuda"), ("torch-version-none", ".split")]
+
+
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ("major, minor = torch.cuda.get_device_capability()\nif major >= 8: pass", "major >= 8"),
+        ("cap = torch.cuda.get_device_capability()\nx = cap >= (8, 0)", "cap >= (8, 0)"),
+        ("a, b = torch.cuda.get_device_capability()\nsm = a * 10 + b\nx = sm == 90", "sm == 90"),
+        ("def cc():\n    return torch.cuda.get_device_capability()[0]\nx = cc() > 8", "cc() > 8"),
+    ],
+)
+def test_a_capability_is_followed_to_its_comparison(text: str, detail: str) -> None:
+    assert _find(f"import torch\n{text}") == [("python-capability", detail)]
+
+
+def test_a_capability_that_is_printed_is_no_decision() -> None:
+    assert _find("import torch\nmajor, minor = torch.cuda.get_device_capability()\nprint(major, 3 > 2)") == []
+
+
+LOAD = "from torch.utils.cpp_extension import load_inline\nload_inline('k', '', extra_cuda_cflags={flags})\n"
+
+
+def test_flags_outside_of_setup_are_read_word_by_word() -> None:
+    flags = "['-O3 --expt-relaxed-constexpr --use_fast_math', '-gencode=arch=compute_80,code=sm_80', '-arch=sm_80']"
+    assert _find(LOAD.format(flags=flags)) == [
+        ("nvcc-flag", "--expt-relaxed-constexpr"), ("nvcc-flag", "--use_fast_math"),
+        ("nvcc-flag", "-gencode=arch=compute_80,code=sm_80"), ("nvrtc-option", "-arch=sm_80"),
+    ]  # fmt: skip
+    assert _find(LOAD.format(flags="['-O3']")) == []
+
+
+def test_options_of_nvrtc_that_name_a_gpu() -> None:
+    text = "a = ('-O3', '--gpu-architecture=compute_80', '-arch=sm_90a')\nb = [f'-arch=sm_{cc}', '--fmad=true']\n"
+    assert [detail for rule, detail in _find(text) if rule == "nvrtc-option"] == [
+        "--gpu-architecture=compute_80", "-arch=sm_90a", "-arch=sm_",
+    ]  # fmt: skip
+
+
+TRITON = "import triton.language as tl\ndef k(x):\n    return tl.inline_asm_elementwise({asm}, '=r,r', [x])\n"
+
+
+def test_ptx_in_triton_is_found_and_amds_assembly_is_none() -> None:
+    ptx = "'''\\n{\\n  .reg .b32 t;\\n  mov.b32 t, $1;\\n  cvt.rn.f16x2.f32 $0, t;\\n}'''"
+    assert _find(TRITON.format(asm=ptx)) == [("inline-ptx", "mov.b32, cvt.rn.f16x2.f32")]
+    assert _find(TRITON.format(asm="'v_add_f32 $0, $1, $1'")) == []
+    assert _find("A = 'mov.b32 $0, $1;'\n" + TRITON.format(asm="A")) == [("inline-ptx", "mov.b32")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("from numba import cuda\n@cuda.jit\ndef f(): pass\n@cuda.jit\ndef g(): pass",
+         [("nvidia-package", "numba.cuda")]),
+        ("import numba\nnumba.cuda.jit()\nnumba.njit()", [("nvidia-package", "numba.cuda.jit")]),
+        ("import nvshmem.core", [("nvidia-package", "nvshmem.core")]),
+        ("import cupy as cp\ncp.zeros(3)", [("cupy-import", "cupy")]),
+        ("import numba\nnumba.njit()", []),
+    ],
+)  # fmt: skip
+def test_packages_of_cuda(text: str, found: list[tuple[str, str]]) -> None:
+    assert _find(text) == found
