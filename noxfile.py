@@ -335,9 +335,9 @@ def bench_push(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Fuzz the readers, the verifier and whole rewrites, a minute or so; --runs PART=N asks for more."""
+    """The same damaged files each time through all that reads and cuts; --seconds N or --runs PART=N really fuzzes."""
     install_rockiln(session, "test", "fuzz")
-    session.run("python", "tests/fuzz/fuzz_slim.py", *session.posargs)
+    session.run("python", f"tests/fuzz/{'fuzz_slim' if session.posargs else 'replay'}.py", *session.posargs)
 
 
 @nox.session
