@@ -73,6 +73,8 @@ class Report:
     scanned: int
     scanned_bytes: int
     suppressed: int
+    unread: Mapping[str, int] = field(default_factory=dict)
+    """Files of kinds that scan does not read and that may ask for CUDA, by ending."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

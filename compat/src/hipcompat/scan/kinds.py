@@ -10,14 +10,18 @@ CXX_SUFFIXES = frozenset((
     ".hip", ".cuinc",
 ))  # fmt: skip
 _OTHER_SUFFIXES = {
-    ".py": "python", ".pyi": "python", ".pyx": "python", ".cmake": "cmake", ".sh": "shell", ".bash": "shell",
-    ".mk": "shell", ".dockerfile": "docker", ".ps1": "", ".so": "binary",
+    ".py": "python", ".pyi": "python", ".pyx": "cython", ".pxd": "cython", ".pxi": "cython",
+    ".cmake": "cmake", ".sh": "shell", ".bash": "shell",
+    ".mk": "shell", ".dockerfile": "docker", ".so": "binary", ".cubin": "binary",
+    ".fatbin": "binary", ".ptx": "ptx", ".ipynb": "notebook", ".yaml": "yaml", ".yml": "yaml",
 }  # fmt: skip
 _NAMES = (
     ("cmake", re.compile(r"CMakeLists\.txt$")),
     ("setup", re.compile(r"(?:setup|build|build_ext)\.py$")),
     ("pyproject", re.compile(r"(?:pyproject\.toml|setup\.cfg|Pipfile)$")),
-    ("requirements", re.compile(r"(?:.*requirements?.*|constraints?.*)\.(?:txt|in)$|environment.*\.ya?ml$")),
+    ("requirements", re.compile(r"(?:.*requirements?.*|constraints?.*)\.(?:txt|in)$")),
+    ("conda", re.compile(r"(?:.*[_.-])?(?:environment|conda|env).*\.ya?ml$|meta\.ya?ml$")),
+    ("meson", re.compile(r"meson\.build$")),
     ("docker", re.compile(r"(?:Dockerfile|Containerfile)(?:[.-].*)?$", re.IGNORECASE)),
     ("shell", re.compile(r"(?:GNU)?[mM]akefile(?:\..*)?$")),
     ("binary", re.compile(r".*\.so(?:\.\d+)+$")),
@@ -46,8 +50,19 @@ PYTHON_WORDS = (
 )  # fmt: skip
 
 
+YAML_WORDS = (b"cuda", b"nvidia", b"nvcc", b"nvcr.io", b"torch", b"gpu", b"cudnn", b"nccl", b"/cu1")
+_WORDS = {"cuda": CXX_WORDS, "yaml": YAML_WORDS, "conda": YAML_WORDS}
+_FILTERED = frozenset((*_WORDS, "python", "setup", "cython", "notebook"))
+
+OTHER_SUFFIXES = frozenset((
+    ".cuf", ".f90", ".f", ".rs", ".jl", ".go", ".bzl", ".bazel", ".java", ".cs", ".m", ".mm", ".swift", ".lua", ".pl",
+    ".rb", ".ps1", ".bat", ".cmd", ".nix", ".cl", ".metal", ".tcl", ".gradle", ".pyd", ".a", ".whl", ".dll", ".ltoir",
+))  # fmt: skip
+"""Files that may ask for CUDA, too, and that scan does not read: it says how many there are."""
+
+
 def find_language(path: PurePath) -> str:
-    """cuda (also C and C++), python, setup, cmake, requirements, pyproject, docker, shell, binary; else nothing."""
+    """cuda (also C and C++), python, setup, cython, notebook, ptx, binary, or a kind of build file; else nothing."""
     for language, pattern in _NAMES:
         if pattern.match(path.name):
             return language
@@ -55,17 +70,19 @@ def find_language(path: PurePath) -> str:
     return "cuda" if suffix in CXX_SUFFIXES else _OTHER_SUFFIXES.get(suffix, "")
 
 
+def is_other(path: PurePath) -> bool:
+    """A kind of file that scan does not read, and that may ask for CUDA."""
+    return path.suffix.lower() in OTHER_SUFFIXES or path.name in {"BUILD", "WORKSPACE"}
+
+
 def may_have_hits(content: bytes, language: str) -> bool:
     """False only where no rule of the language can find anything."""
-    if (
-        language not in {"cuda", "python", "setup"}
-        or content[:2] in {b"\xff\xfe", b"\xfe\xff"}
-        or content[:2] == b"\0\0"
-    ):
+    if language not in _FILTERED or content[:2] in {b"\xff\xfe", b"\xfe\xff", b"\0\0"}:
         return True
     small = content.lower()
-    if language == "cuda":
-        return any(word in small for word in CXX_WORDS)
+    if language in _WORDS:
+        return any(word in small for word in _WORDS[language])
     if b"cuda" in small and (language == "setup" or b"jax" in small or b"xla" in small or b"platform" in small):
         return True
-    return any(word in small for word in PYTHON_WORDS) or (language == "setup" and b"-" in small)
+    is_more = {"setup": b"-" in small, "cython": b"extern" in small, "notebook": b"pip" in small or b"cu" in small}
+    return is_more.get(language, False) or any(word in small for word in PYTHON_WORDS)

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipcompat.scan.closure import Included, follow_includes, note_unresolved
-from hipcompat.scan.detect.build import PATTERNS, find_build_hits
+from hipcompat.scan.detect.build import find_build_hits, is_build_file
 from hipcompat.scan.detect.cuda import find_hits
-from hipcompat.scan.detect.python import find_python_hits
+from hipcompat.scan.detect.notebook import find_notebook_hits
+from hipcompat.scan.detect.ptx import find_ptx_file_hits
+from hipcompat.scan.detect.python import find_cython_hits, find_python_hits
 from hipcompat.scan.detect.unit import Unit, make_unit
 from hipcompat.scan.finding import FileReport, Finding, Report, Skipped, is_notable, judge_file
 from hipcompat.scan.guards import TOOLKIT, find_guarding_headers
@@ -28,7 +30,11 @@ LARGEST_BYTES = 32 * 1024 * 1024
 """Larger files are not source that a person wrote; they are named as skipped."""
 _EXCERPT_CHARACTERS = 200
 _INCLUDED = re.compile(rb'#[ \t]*include[ \t]*([<"])([^">\n]+)[">]')
-_BINARY_WORDS = (b"libcudart.so", b"libcuda.so.1", b"libcublas.so", b"libcudnn.so", b"libnvrtc.so")
+_BINARY_WORDS = (b"libcudart.so", b"libcuda.so.1", b"libcublas.so", b"libcudnn.so", b"libnvrtc.so", b".nv_fatbin")
+_CUBIN = b"\xbe\x00"
+"""ELF's e_machine of NVIDIA's GPUs, 190, at byte 18; LLVM's ELF.h."""
+_FATBIN = b"\x50\xed\x55\xba"
+"""How a fat binary of nvcc's begins: 0xba55ed50."""
 
 Progress = Callable[[int], None]
 
@@ -53,7 +59,8 @@ def scan(
     known = Counter(baseline or {})
     scanned: list[Scanned] = []
     skipped: list[Skipped] = []
-    files = find_files(paths, lambda error: skipped.append(_skip_folder(error)), left_out=left_out)
+    others: Counter[str] = Counter()
+    files = find_files(paths, lambda error: skipped.append(_skip_folder(error)), left_out=left_out, others=others)
     for file in files:
         result = scan_file(file, target)
         if isinstance(result, Skipped):
@@ -70,6 +77,7 @@ def scan(
         target=target,
         files=tuple(report for report in reports if is_notable(report)),
         skipped=tuple(skipped),
+        unread=dict(sorted(others.items())),
         scanned=len(scanned),
         scanned_bytes=sum(file.size_bytes for file in files),
         suppressed=sum(item.suppressed for item in scanned),
@@ -105,11 +113,24 @@ def scan_bytes(content: bytes, file: Candidate, target: Target) -> Scanned | Ski
         hits, renamed = find_hits(unit)
         scanned = _finish(file, text, _place_hits(hits, unit), renamed, target, _list_includes(unit, text))
         return _add_toolkit(scanned, unit, hits, target)
-    if file.language in PATTERNS:
-        hits, renamed = find_build_hits(text.raw, file.language), Counter()
-    else:
-        hits, renamed = find_python_hits(text.raw, is_setup=file.language == "setup")
+    try:
+        hits, renamed = _find_hits(text.raw, file.language)
+    except ValueError as error:
+        return Skipped(path=file.path, reason=str(error))
     return _finish(file, text, [(hit, True) for hit in hits], renamed, target, ())
+
+
+def _find_hits(raw: str, language: str) -> tuple[tuple[Hit, ...], Counter[str]]:
+    """Of a file that is not C++. Raises ValueError where it is not what its name says."""
+    if is_build_file(language):
+        return find_build_hits(raw, language), Counter()
+    if language == "ptx":
+        return tuple(find_ptx_file_hits(raw)), Counter()
+    if language == "notebook":
+        return find_notebook_hits(raw)
+    if language == "cython":
+        return find_cython_hits(raw)
+    return find_python_hits(raw, is_setup=language == "setup")
 
 
 def _place_hits(hits: Iterable[Hit], unit: Unit) -> list[tuple[Hit, bool]]:
@@ -173,7 +194,10 @@ def _make_finding(path: str, text: Text, hit: Hit, *, is_certain: bool) -> Findi
 
 
 def _scan_binary(content: bytes, file: Candidate) -> Scanned:
-    names = [word.decode() for word in _BINARY_WORDS if word in content] if content.startswith(b"\x7fELF") else []
+    is_elf = content.startswith(b"\x7fELF")
+    names = [word.decode() for word in _BINARY_WORDS if word in content] if is_elf else []
+    if content.startswith(_FATBIN) or (is_elf and content[18:20] == _CUBIN):
+        names.append("code for NVIDIA's GPUs")
     findings = tuple(
         Finding(
             path=file.path,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from hipcompat.errors import FileError
-from hipcompat.scan.kinds import find_language
+from hipcompat.scan.kinds import find_language, is_other
 
 _LEFT_OUT = frozenset((".git", ".hg", ".svn", "__pycache__", ".tox", ".nox", ".venv", "node_modules", ".mypy_cache"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A regular file that some rule may concern."""
+    """A regular file that some rule may concern. Without a language it is of a kind that scan does not read."""
 
     path: str
     language: str
@@ -27,12 +28,13 @@ OnClosed = Callable[[OSError], None]
 
 
 def find_files(
-    paths: Iterable[Path], on_closed: OnClosed | None = None, *, left_out: Path | None = None
-) -> tuple[Candidate, ...]:
+    paths: Iterable[Path], on_closed: OnClosed | None = None, *, left_out: Path | None = None,
+    others: Counter[str] | None = None,
+) -> tuple[Candidate, ...]:  # fmt: skip
     """Raises FileError for a path that is not there. A file named by itself is C++ where its name says nothing.
 
     `on_closed` gets the error of each folder that cannot be listed. `left_out` is a folder that is not entered: what
-    an earlier translation wrote.
+    an earlier translation wrote. `others` counts, by ending, files that scan does not read and that may ask for CUDA.
     """
     found: dict[str, Candidate] = {}
     seen: set[tuple[int, int]] = set()
@@ -42,7 +44,10 @@ def find_files(
         for candidate, identity in _walk(path, on_closed, left_out):
             if identity not in seen:
                 seen.add(identity)
-                found[candidate.path] = candidate
+                if candidate.language:
+                    found[candidate.path] = candidate
+                elif others is not None:
+                    others[Path(candidate.path).suffix.lower() or Path(candidate.path).name] += 1
     return tuple(found[key] for key in sorted(found))
 
 
@@ -73,7 +78,7 @@ def _identify(folder: Path) -> tuple[int, int] | None:
 
 def _look(path: str, *, is_named: bool) -> Iterator[tuple[Candidate, tuple[int, int]]]:
     language = find_language(Path(path)) or ("cuda" if is_named else "")
-    if not language:
+    if not language and not is_other(Path(path)):
         return
     try:
         status = Path(path).stat()

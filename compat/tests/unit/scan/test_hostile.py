@@ -13,7 +13,10 @@ from hipcompat.scan.finding import Skipped
 from hipcompat.scan.scanner import scan_bytes
 from hipcompat.scan.tree import Candidate
 
-LANGUAGES = ("cuda", "python", "setup", "cmake", "requirements", "pyproject", "docker", "shell", "binary")
+LANGUAGES = (
+    "cuda", "python", "setup", "cython", "notebook", "cmake", "meson", "requirements", "pyproject", "conda", "docker",
+    "yaml", "shell", "ptx", "binary",
+)  # fmt: skip
 WORDS = (
     "#if ", "#ifdef __CUDACC__\n", "#else\n", "#endif\n", "#define M ",
     "#include <cuda/barrier>\n", "defined(", "\\\n", "/*",
@@ -62,10 +65,12 @@ REPEATED = (
 )  # fmt: skip
 REPEATED_IN_BUILD_FILES = (
     "pip install ", "#[[", "find_package(", "-gencode ", "project(", "nvidia-smi ", "FROM nvidia/", '\\"', "'''",
+    "ARG A=$A$A$A\nFROM $A\n", "ARG A=x$A", "$A", "image: nvidia/", "- pytorch-cuda=", "-lcudart", "--from=",
+    "conda install ",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("language", ["cuda", "python", "cmake", "docker"])
+@pytest.mark.parametrize("language", ["cuda", "python", "cmake", "docker", "yaml", "conda"])
 @pytest.mark.parametrize("part", [*REPEATED, *REPEATED_IN_BUILD_FILES])
 def test_time_grows_with_size_and_no_faster(part: str, language: str) -> None:
     content = ("cuda nvcc " + part * (100_000 // len(part))).encode()

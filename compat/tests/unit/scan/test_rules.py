@@ -13,6 +13,7 @@ from hipcompat.scan.report.text import format_rules
 NAMES = {
     "cuda": "k.cu", "python": "module.py", "setup": "setup.py", "cmake": "CMakeLists.txt",
     "requirements": "requirements.txt", "docker": "Dockerfile", "shell": "run.sh", "binary": "lib.so",
+    "yaml": "compose.yaml", "cython": "m.pyx", "ptx": "k.ptx",
 }  # fmt: skip
 PAGE = Path(__file__).parents[4] / "docs" / "compat-rules.md"
 

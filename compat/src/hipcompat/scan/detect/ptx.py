@@ -1,8 +1,10 @@
-"""The text of an asm statement → the PTX opcodes in it; none for what is AMD's or x86's assembly, or empty."""
+"""The text of an asm statement → its PTX opcodes, none for AMD's or x86's assembly; and hits in .ptx files."""
 
 from __future__ import annotations
 
 import re
+
+from hipcompat.scan.rule import Hit, Hits
 
 _STATEMENT = re.compile(r"\\[nt]|[;{}\n\t]")
 _OPCODE = re.compile(r"(?:[$%]?\w+:\s*)?(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:(?:\.|::)[A-Za-z0-9_]+)*)\b")
@@ -43,3 +45,12 @@ def is_ptx(text: str) -> tuple[str, ...]:
     if "." not in text or not _OPERAND.search(text):
         return ()
     return tuple(opcode for opcode in find_opcodes([text]) if _INSTRUCTION.match(opcode))
+
+
+_TARGET = re.compile(r"^[ \t]*\.target[ \t]+(\w+)", re.MULTILINE)
+
+
+def find_ptx_file_hits(raw: str) -> Hits:
+    """The line of a .ptx file that names its GPU."""
+    if match := _TARGET.search(raw):
+        yield Hit(rule="ptx-file", start=match.start(1), end=match.end(1), detail=match[1])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from hipcompat.facts import read_facts
+from hipcompat.scan.detect.build_patterns import LIBRARY
 from hipcompat.scan.detect.cuda import find_hits
 from hipcompat.scan.detect.events import Event, read_events
 from hipcompat.scan.detect.nvcc import find_flags, names_gpu
@@ -56,6 +58,8 @@ _AS_KEY = re.compile(r"\s*[:\]]")
 """What comes after {"nvcc": [...]} and flags["nvcc"]: torch's name for a list of flags, and no program."""
 _KERNEL = "__global__"
 _LONGEST_WORDS = 1_000
+_LIBRARIES = re.compile(r"\blibraries\b[\"']?\s*(?:=|\+=|:)\s*[\[(][^\])=]*$|\blibraries\.(?:append|extend)\(\[?\s*$")
+"""What stands before the name of a library in setup.py."""
 
 
 def find_python_hits(raw: str, *, is_setup: bool) -> tuple[tuple[Hit, ...], Counter[str]]:
@@ -70,6 +74,21 @@ def find_python_hits(raw: str, *, is_setup: bool) -> tuple[tuple[Hit, ...], Coun
             hits += _judge_words(event, raw, has_flags=has_flags, has_asm=has_asm)
     unique = {(hit.rule, hit.start if hit.detail[:10] != "numba.cuda" else "once"): hit for hit in reversed(hits)}
     return tuple(sorted(unique.values(), key=lambda hit: (hit.start, hit.rule))), renamed
+
+
+_EXTERN = re.compile(r"\bextern[ \t]+from[ \t]+[\"']<?([\w./+-]+)>?[\"']")
+
+
+def find_cython_hits(raw: str) -> tuple[tuple[Hit, ...], Counter[str]]:
+    """Those of Python, and headers of CUDA of which Cython declares names."""
+    hits, renamed = find_python_hits(raw, is_setup=False)
+    facts = read_facts()
+    declared = (
+        Hit(rule="cython-extern", start=match.start(1), end=match.end(1), detail=match[1])
+        for match in _EXTERN.finditer(raw)
+        if match[1] in facts and facts[match[1]].kind == "include"
+    )
+    return tuple(sorted((*hits, *declared), key=lambda hit: (hit.start, hit.rule))), renamed
 
 
 def _judge(event: Event, raw: str, renamed: Counter[str], *, is_setup: bool) -> Hits:
@@ -102,6 +121,10 @@ def _judge_words(event: Event, raw: str, *, has_flags: bool, has_asm: bool) -> H
             yield Hit(rule="nvcc-flag", start=first, end=last, detail=flag)
         if not flags and names_gpu(event.text):
             yield Hit(rule="nvrtc-option", start=event.start, end=event.end, detail=event.text[:80])
+    if has_flags and LIBRARY.match(event.text.removeprefix("-l")) and (
+        event.text.startswith("-l") or _LIBRARIES.search(raw[max(0, event.start - 300) : event.start])
+    ):
+        yield Hit(rule="cuda-link", start=event.start, end=event.end, detail=event.text)
     if has_asm and (opcodes := is_ptx(event.text)):
         yield Hit(rule="inline-ptx", start=event.start, end=event.end, detail=", ".join(opcodes)[:80])
 

@@ -21,6 +21,8 @@ def format_report(report: Report) -> str:
         lines.append("")
     lines += [f"{printable(file.path)}: {describe_file(file)}" for file in report.files]
     lines += [f"{printable(skipped.path)}: not read ({skipped.reason})" for skipped in report.skipped]
+    if report.unread:
+        lines.append(describe_unread(report))
     return "\n".join((*lines, describe_tree(report)))
 
 
@@ -74,6 +76,12 @@ def describe_tree(report: Report) -> str:
     return f"{verdict}: {say_count(report.scanned, 'file')} read for {archs} and ROCm {rocm}{known}"
 
 
+def describe_unread(report: Report) -> str:
+    """not read: 3 files of other kinds (.rs 2, .bzl 1)."""
+    kinds = ", ".join(f"{ending} {count}" for ending, count in report.unread.items())
+    return f"not read: {say_count(sum(report.unread.values()), 'file')} of other kinds ({printable(kinds)})"
+
+
 def _say_places(files: Iterable[FileReport]) -> str:
     count, known = _count(files, "warning")
     return say_count(count, "place") + _say_known(known)
@@ -102,6 +110,8 @@ def format_summary(report: Report) -> str:
     lines = [f"**hipcompat scan:** {describe_tree(report)}", "", "| files | verdict |", "| --- | --- |"]
     by_verdict = {verdict: sum(file.verdict == verdict for file in report.files) for verdict in reversed(VERDICTS)}
     lines += [f"| {count} | {verdict} |" for verdict, count in by_verdict.items() if count]
+    if report.unread:
+        lines += ["", describe_unread(report)]
     counts = count_rules(report.findings)
     if counts:
         lines += ["", "| rule | severity | places | first | what to do |", "| --- | --- | --- | --- | --- |"]

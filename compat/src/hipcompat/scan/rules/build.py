@@ -28,8 +28,8 @@ BUILD_RULES = (
     ),
     Rule(
         id="cmake-cuda", severity="error", language="cmake",
-        title="CMake looks for the CUDA toolkit or compiler",
-        advice="enable_language(HIP) and find_package(hip) beside it, by an option",
+        title="CMake or Meson looks for the CUDA toolkit or compiler",
+        advice="enable_language(HIP) and find_package(hip) beside it, by an option; Meson: hipcc as its C++ compiler",
         evidence="https://github.com/vllm-project/vllm/pull/43881",
         example="find_package(CUDAToolkit REQUIRED)",
     ),
@@ -56,10 +56,24 @@ BUILD_RULES = (
     ),
     Rule(
         id="cuda-image", severity="error", language="docker",
-        title="the image starts from NVIDIA's",
+        title="the image starts from NVIDIA's, or copies out of it",
         advice="start from an image with ROCm; rockiln makes them",
         evidence="https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html",
         example="FROM nvidia/cuda:12.4.1-devel-ubuntu22.04",
+    ),
+    Rule(
+        id="nvidia-runtime", severity="warning", language="yaml",
+        title="a container asks for NVIDIA's runtime or devices",
+        advice="devices /dev/kfd and /dev/dri, and their group; in Kubernetes amd.com/gpu",
+        evidence="https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html",
+        example="services: {trainer: {runtime: nvidia}}",
+    ),
+    Rule(
+        id="cuda-link", severity="error", language="shell",
+        title="a library of CUDA is linked",
+        advice="hipcompat flags -- -lcudart says which of ROCm's has the same purpose",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+        example="g++ main.o -lcudart -o main",
     ),
     Rule(
         id="shell-tool", severity="warning", language="shell",

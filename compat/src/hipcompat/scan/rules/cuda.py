@@ -140,7 +140,7 @@ CUDA_RULES = (
     ),
     Rule(
         id="cuda-binary", severity="error", language="binary",
-        title="a compiled library that needs NVIDIA's libraries",
+        title="a compiled file that needs NVIDIA's libraries or GPUs",
         advice="build it from source for ROCm, or leave it out",
         evidence="https://github.com/sgl-project/sglang/issues/4778",
         example="\x7fELF libcudart.so.12",

@@ -62,6 +62,13 @@ KERNEL_RULES = (
         example='__device__ int lane() { int r; asm("mov.u32 %0, %%laneid;" : "=r"(r)); return r; }',
     ),
     Rule(
+        id="ptx-file", severity="error", language="ptx",
+        title="a file of PTX; AMD's compilers and drivers take none",
+        advice="build it from its source with hipcc --genco, and load that with hipModuleLoad",
+        evidence="https://github.com/ROCm/hip/issues/2564",
+        example=".version 7.0\n.target sm_80\n.address_size 64",
+    ),
+    Rule(
         id="texture-fetch", severity="error", archs=NO_IMAGES,
         title="texture or surface access in device code; this GPU has no image instructions",
         advice="read through a pointer, and interpolate in code",

@@ -97,6 +97,13 @@ PYTHON_RULES = (
         example="import ctypes\nrt = ctypes.CDLL('libcudart.so')",
     ),
     Rule(
+        id="cython-extern", severity="warning", language="cython",
+        title="Cython declares names of a header of CUDA; translate leaves .pyx and .pxd as they are",
+        advice="declare HIP's names from HIP's header (hipcompat facts NAME), by a second .pxd",
+        evidence="https://cython.readthedocs.io/en/latest/src/userguide/external_C_code.html",
+        example='cdef extern from "cuda_runtime.h":\n    int cudaGetDevice(int *device)',
+    ),
+    Rule(
         id="hipify-version", severity="note", language="python",
         title="torch.utils.hipify is called; its maps differ by torch's version, and it reports nothing unsupported",
         advice="pin torch where the result matters; hipcompat translate says what is left",

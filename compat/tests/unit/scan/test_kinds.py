@@ -1,0 +1,142 @@
+"""Kinds of files: each that may ask for CUDA is read, or counted as not read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hipcompat.scan import Target, scan
+from hipcompat.scan.report.text import format_report, format_summary
+
+COMPOSE = """\
+a:
+  image: nvidia/cuda:12.4
+  runtime: nvidia
+  environment: {NVIDIA_VISIBLE_DEVICES: all}
+  devices:
+    - driver: nvidia
+      capabilities: [gpu]
+"""
+FOUND = {
+    "ARG of an image": (
+        "Dockerfile",
+        "ARG BASE=nvidia/cuda:12.4.1-devel\nFROM ${BASE} AS build\n",
+        [("cuda-image", 2)],
+    ),
+    "ARG of an ARG": ("Dockerfile", "ARG TAG=12.4\nARG BASE=nvidia/cuda:$TAG\nFROM $BASE\n", [("cuda-image", 3)]),
+    "ARG with another default": ("Dockerfile", "ARG BASE=debian:12\nFROM ${BASE}\n", []),
+    "a default in place": ("Dockerfile", "FROM ${BASE:-nvcr.io/nvidia/pytorch:24.05-py3}\n", [("cuda-image", 1)]),
+    "a copy out of an image": ("Dockerfile", "FROM debian\nCOPY --from=nvcr.io/x/y /a /b\n", [("cuda-image", 2)]),
+    "a mount of an image": (
+        "Dockerfile",
+        "RUN --mount=type=bind,from=nvidia/cuda:12,target=/c ls\n",
+        [("cuda-image", 1)],
+    ),
+    "conda": (
+        "environment.yml",
+        "channels:\n  - nvidia\ndependencies:\n  - pytorch-cuda=12.1\n  - cudatoolkit\n  - pytorch::pytorch=2.4\n",
+        [("cuda-index", 2), ("cuda-wheel", 4), ("cuda-wheel", 5), ("torch-swap", 6)],
+    ),
+    "conda's pip": ("environment-dev.yaml", "- pip:\n  - cupy-cuda12x\n", [("cuda-wheel", 2)]),
+    "a Makefile": (
+        "Makefile",
+        "CUDA_PATH ?= /usr/local/cuda\nNVCC := $(CUDA_PATH)/bin/nvcc\nLIBS = -L$(CUDA_PATH)/lib64 -lcudart -lm\n",
+        [
+            ("shell-environment", 1),
+            ("shell-environment", 2),
+            ("shell-tool", 2),
+            ("shell-environment", 3),
+            ("cuda-link", 3),
+        ],
+    ),
+    "Meson": (
+        "meson.build",
+        "project('k', ['cpp',\n  'cuda'])\nd = dependency('cuda')\n",
+        [("cmake-cuda", 2), ("cmake-cuda", 3)],
+    ),
+    "CMake over lines": ("CMakeLists.txt", "project(k\n  LANGUAGES CXX\n  CUDA)\n", [("cmake-cuda", 1)]),
+    "CMake without LANGUAGES": ("CMakeLists.txt", "project(CUDA CXX)\nproject(k CXX CUDA)\n", [("cmake-cuda", 2)]),
+    "compose": (
+        "compose.yaml",
+        COMPOSE,
+        [
+            ("cuda-image", 2),
+            ("nvidia-runtime", 3),
+            ("shell-environment", 4),
+            ("nvidia-runtime", 6),
+            ("nvidia-runtime", 7),
+        ],
+    ),
+    "a workflow": (
+        "ci.yml",
+        "runs-on: [gpu]\nsteps:\n  - run: nvidia-smi && pip install torch==2.4\n",
+        [("shell-tool", 3), ("torch-swap", 3)],
+    ),
+    "Kubernetes": ("pod.yaml", "resources:\n  limits:\n    nvidia.com/gpu: 1\n", [("nvidia-runtime", 3)]),
+    "PTX": ("k.ptx", "//\n.version 8.0\n.target sm_90a\n", [("ptx-file", 3)]),
+    "no PTX": ("theme.ptx", "hello", []),
+    "Cython": (
+        "m.pyx",
+        'cdef extern from "cuda_runtime.h" nogil:\n    int cudaFree(void *)\nimport numba.cuda\n',
+        [("cython-extern", 1), ("nvidia-package", 3)],
+    ),
+    "a library in setup.py": (
+        "setup.py",
+        "e = Extension('k', ['k.c'], libraries=['m', 'cudart'],\n  extra_link_args=['-lcublas'])\n",
+        [("cuda-link", 1), ("cuda-link", 2)],
+    ),
+    "a word in setup.py": ("setup.py", "setup(name='nccl', keywords=['cuda'])\n", []),
+    "a fat binary": ("k.fatbin", "\x50\xed\x55\xba\x01", [("cuda-binary", 1)]),
+    "a cubin": ("k.cubin", "\x7fELF" + "\x01" * 14 + "\xbe\x00", [("cuda-binary", 1)]),
+}
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_a_file_of_this_kind_is_read(case: str, tmp_path: Path) -> None:
+    name, text, expected = FOUND[case]
+    (tmp_path / name).write_bytes(text.encode("latin-1"))
+    findings = scan([tmp_path], Target()).findings
+    assert [(finding.rule, finding.line) for finding in findings] == expected
+
+
+def _write_notebook(path: Path, *sources: object, indent: int | None = 1) -> None:
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": source} for source in sources]
+    cells.append({"cell_type": "markdown", "metadata": {}, "source": ["import pynvml\n"]})
+    path.write_text(json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5}, indent=indent))
+
+
+def test_code_cells_of_a_notebook_are_read_at_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    lines = ["import torch\n", "s = \"é\\t\"; x = torch.version.cuda.split('.')"]
+    more = ("!pip install torch==2.4", "%%bash\nnvidia-smi", "%%writefile k.cu\nvoid f() { nvmlInit(); }")
+    _write_notebook(path, lines, *more)
+    findings = scan([tmp_path], Target()).findings
+    assert [finding.rule for finding in findings] == ["torch-version-none", "torch-swap", "shell-tool", "nvml"]
+    raw = path.read_text().split("\n")
+    words = ("torch.version.cuda", "pip install torch", "nvidia-smi", "nvmlInit")
+    for finding, word in zip(findings, words, strict=True):
+        assert raw[finding.line - 1][finding.column - 1 :].startswith(word)
+
+
+def test_a_notebook_on_one_line_and_magic_in_a_block(tmp_path: Path) -> None:
+    _write_notebook(tmp_path / "n.ipynb", "if True:\n    !nvidia-smi\nimport pynvml", indent=None)
+    assert [finding.rule for finding in scan([tmp_path], Target()).findings] == ["shell-tool", "pynvml"]
+
+
+@pytest.mark.parametrize("text", ["", "cuda {", '{"cells": 3, "a": "cuda"}', "[" * 100_000 + '"cuda"', '["cuda"]'])
+def test_what_is_no_notebook_is_named(text: str, tmp_path: Path) -> None:
+    (tmp_path / "n.ipynb").write_text(text)
+    report = scan([tmp_path], Target())
+    assert [skipped.reason for skipped in report.skipped] == (["no notebook"] if text else [])
+
+
+def test_files_of_other_kinds_are_counted(tmp_path: Path) -> None:
+    for name in ("a.rs", "b.rs", "BUILD", "c.jl", "notes.md", "picture.png", "k.cu"):
+        (tmp_path / name).write_text("")
+    report = scan([tmp_path], Target())
+    assert (report.scanned, report.unread) == (1, {".jl": 1, ".rs": 2, "BUILD": 1})
+    line = "not read: 4 files of other kinds (.jl 1, .rs 2, BUILD 1)"
+    assert line in format_report(report).splitlines()
+    assert line in format_summary(report).splitlines()
