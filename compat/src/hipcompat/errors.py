@@ -47,6 +47,6 @@ class UnknownNameError(CompatError):
 
 
 class ToolchainError(CompatError):
-    """No clang, or no headers of HIP, where they were looked for."""
+    """No clang or no headers of HIP where they were looked for, or they do not compile an empty kernel."""
 
     exit_code = 7

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 _PLACE = re.compile(r"^(?P<path>[^:\n][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$")
 _PLAIN = re.compile(r"^(?:\S*(?:clang|lld|ld\.lld)\S*: )?(?:fatal )?error: (?P<message>.*)$")
+_RESOURCE = re.compile(r"(?P<path>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)$")
+"""What LLVM's code generator says of a function, after "error: "; of an unknown place <unknown>:0:0."""
 _INCLUDED = re.compile(r"^(?:In file included from|                 from) (?P<path>[^:\n]+):(?P<line>\d+)[:,]$")
 _INSTANTIATED = re.compile(r"^<inline asm>:\d+:\d+: note: instantiated into assembly here$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One error. `path` is empty and `line` 0 where clang names no place; `included_from` is innermost last."""
+    """One error. `path` is empty and `line` 0 where clang names no place, `column` 0 where it names a line alone.
+
+    `included_from` is innermost last.
+    """
 
     path: str
     line: int
@@ -25,7 +30,7 @@ class Diagnostic:
 
 
 def parse_diagnostics(text: str) -> tuple[Diagnostic, ...]:
-    """Errors in the order in which clang prints them; warnings and notes are left out."""
+    """Errors in the order in which clang prints them, each once; warnings and notes are left out."""
     found: list[Diagnostic] = []
     chain: list[str] = []
     lines = text.splitlines()
@@ -36,12 +41,21 @@ def parse_diagnostics(text: str) -> tuple[Diagnostic, ...]:
             found.append(_make_diagnostic(match, tuple(chain)))
             chain = []
         elif match := _PLAIN.match(line):
-            found.append(Diagnostic(path="", line=0, column=0, message=match["message"]))
+            found.append(_read_plain(match["message"]))
         elif _INSTANTIATED.match(line) and found and number + 1 < len(lines):
             found[-1] = _add_instruction(found[-1], lines[number + 1])
         elif not line.startswith((" ", "In file")):
             chain = []
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
+
+
+def _read_plain(message: str) -> Diagnostic:
+    match = _RESOURCE.match(message)
+    if match is None:
+        return Diagnostic(path="", line=0, column=0, message=message)
+    if match["path"] == "<unknown>":
+        return Diagnostic(path="", line=0, column=0, message=match["message"])
+    return _make_diagnostic(match, ())
 
 
 def _make_diagnostic(match: re.Match[str], chain: tuple[str, ...]) -> Diagnostic:

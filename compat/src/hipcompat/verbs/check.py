@@ -13,9 +13,14 @@ from pathlib import Path
 from hipcompat.answer import Answer
 from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.check import Diagnostic, Options, Outcome, check_files, find_toolchain
+from hipcompat.console import printable, say_count
 from hipcompat.errors import FindingsError, UsageError
 from hipcompat.flags import translate_flags
 
+_NO_KERNEL = (
+    "no kernel: it is host code alone, or its device code is templates that nobody instantiates, or stands under a "
+    "guard that is false for HIP (#ifdef __CUDACC__; --guards widens some)"
+)
 _QUIET_S = 2.0
 _EVERY_S = 10.0
 
@@ -32,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--guards", action="store_true", help=guards)
     parser.add_argument("--rocm-path", type=Path, metavar="DIR", help="default: ROCM_PATH, /opt/rocm, /usr")
     parser.add_argument("--clang", type=Path, metavar="PATH", help="default: ROCm's, clang-22, clang-21, ...")
-    parser.add_argument("--nvcc-flags", default="", metavar="TEXT", help="nvcc's own arguments, translated first; after = where it is one")
+    parser.add_argument("--nvcc-flags", default="", metavar="TEXT", help="nvcc's, translated first; one alone after =")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="compilers at a time; default: 1")
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
 
@@ -40,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """Compile each file for each architecture."""
     archs = read_archs(args.arch)
-    extra = translate_flags(_split(args.nvcc_flags)).arguments
+    if args.jobs < 1:
+        raise UsageError(f"--jobs {args.jobs} compiles nothing", hint="1 or more")
+    extra = _translate(args.nvcc_flags)
     toolchain = find_toolchain(os.environ, clang_path=args.clang, rocm_path=args.rocm_path)
     options = Options(
         include_paths=tuple(args.include),
@@ -54,9 +61,20 @@ def answer(args: argparse.Namespace) -> Answer:
     failed = [outcome for outcome in outcomes if not outcome.is_ok]
     fault = None
     if failed:
-        fault = FindingsError(f"{len(failed)} of {len(outcomes)} do not compile", hint="hipcompat scan says what to do")
+        verb = "does" if len(failed) == 1 else "do"
+        message = f"{len(failed)} of {len(outcomes)} {verb} not compile"
+        fault = FindingsError(message, hint="hipcompat scan says what to do")
     value = {"hip": toolchain.hip_version, "clang": toolchain.clang_path, "outcomes": outcomes}
     return Answer(text=_describe(outcomes), value=value, fault=fault)
+
+
+def _translate(text: str) -> tuple[str, ...]:
+    """Raises FindingsError where ROCm has not what one asks for: what compiles without it is something else."""
+    translation = translate_flags(_split(text))
+    if translation.refused:
+        refused = ", ".join(note.given for note in translation.refused)
+        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {refused}", hint="hipcompat flags says why")
+    return translation.arguments
 
 
 def _split(text: str) -> list[str]:
@@ -71,16 +89,26 @@ def _split(text: str) -> list[str]:
 def _describe(outcomes: Sequence[Outcome]) -> str:
     lines = []
     for outcome in outcomes:
-        lines.append(f"{outcome.path}: {outcome.arch}: {'compiles' if outcome.is_ok else 'does not compile'}")
+        lines.append(f"{printable(outcome.path)}: {outcome.arch}: {_describe_outcome(outcome)}")
         lines += [f"  {_describe_error(error)}" for error in outcome.errors]
+    if any(outcome.is_ok and not outcome.kernels for outcome in outcomes):
+        lines.append(_NO_KERNEL)
     return "\n".join(lines)
 
 
+def _describe_outcome(outcome: Outcome) -> str:
+    if not outcome.is_ok:
+        return "does not compile"
+    count = len(outcome.kernels)
+    return f"compiles, {say_count(count, 'kernel')}" if count else "compiles, but there is no kernel in it"
+
+
 def _describe_error(error: Diagnostic) -> str:
-    place = f"{error.path}:{error.line}:{error.column}: " if error.path else ""
-    instruction = f" ({error.instruction})" if error.instruction else ""
-    through = f" [from {error.included_from[-1]}]" if error.included_from else ""
-    return f"{place}{error.message}{instruction}{through}"
+    column = f":{error.column}" if error.column else ""
+    place = f"{printable(error.path)}:{error.line}{column}: " if error.path else ""
+    instruction = f" ({printable(error.instruction)})" if error.instruction else ""
+    through = f" [from {printable(error.included_from[-1])}]" if error.included_from else ""
+    return f"{place}{printable(error.message)}{instruction}{through}"
 
 
 class _Progress:
@@ -94,4 +122,4 @@ class _Progress:
         self._done += 1
         if time.monotonic() >= self._next_s and self._done < self._count:
             self._next_s = time.monotonic() + _EVERY_S
-            sys.stderr.write(f"check: {self._done} of {self._count}, last {outcome.path}\n")
+            sys.stderr.write(f"check: {self._done} of {self._count}, last {printable(outcome.path)}\n")

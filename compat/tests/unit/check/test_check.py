@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hipcompat.check import Diagnostic, Options, Toolchain, check_files, find_rocm, find_toolchain
 from hipcompat.check.compile import make_command
 from hipcompat.check.diagnostics import parse_diagnostics
+from hipcompat.check.kernels import list_kernels
 from hipcompat.check.toolchain import read_hip_version
 from hipcompat.errors import FileError, ToolchainError
 
@@ -27,6 +29,10 @@ k.hip:2:36: error: invalid instruction
 /x/k.cu:1:10: fatal error: 'mma.h' file not found
 /x/k.cu:9:1: warning: unused
 clang++: error: unknown argument: '-foo'
+error: /x/k.cu:12:0: stack frame size (400016) exceeds limit (131056) in function '_Z1kPi'
+error: <unknown>:0:0: local memory (80000) exceeds limit (65536) in function '_Z1kPf'
+/x/helper.h:7:5: error: use of undeclared identifier 'foo'
+/x/helper.h:7:5: error: use of undeclared identifier 'foo'
 2 errors generated when compiling for gfx942.
 """
 
@@ -34,13 +40,16 @@ clang++: error: unknown argument: '-foo'
 def test_errors_are_read_with_their_places() -> None:
     found = parse_diagnostics(PRINTED)
     assert [(error.path, error.line, error.column) for error in found] == [
-        ("/x/helper.h", 7, 5), ("k.hip", 2, 36), ("/x/k.cu", 1, 10), ("", 0, 0),
+        ("/x/helper.h", 7, 5), ("k.hip", 2, 36), ("/x/k.cu", 1, 10), ("", 0, 0), ("/x/k.cu", 12, 0), ("", 0, 0),
+        ("/x/helper.h", 7, 5),
     ]  # fmt: skip
     assert found[0].included_from == ("/x/k.cu:3",)
     assert found[1] == Diagnostic(
         path="k.hip", line=2, column=36, message="invalid instruction", instruction="mov.u32 s54, %laneid;"
     )
     assert found[3].message == "unknown argument: '-foo'"
+    assert found[4].message.startswith("stack frame size (400016) exceeds limit")
+    assert found[5].message.startswith("local memory (80000) exceeds limit")
 
 
 def _make_rocm(root: Path, major: int = 7) -> Path:
@@ -92,22 +101,65 @@ def test_headers_go_over_cuda_files_only(name: str, shim: bool | None, *, has_sh
     assert command[-1] == name
 
 
+def _fake_clang(folder: Path, deed: str) -> Path:
+    """A program that passes for a clang, and does `deed` with a file k.hip."""
+    path = folder / "clang"
+    path.write_text(f'#!/bin/sh\ncase "$*" in *k.hip*) {deed};; *--version*) echo clang version 22;; esac\n')
+    path.chmod(0o755)
+    (folder / "k.hip").touch()
+    return path
+
+
 def test_a_compiler_that_dies_is_an_outcome(tmp_path: Path) -> None:
-    clang_path, source_path = tmp_path / "clang", tmp_path / "k.hip"
-    clang_path.write_text("#!/bin/sh\necho 'out of memory' >&2\nexit 9\n")
-    clang_path.chmod(0o755)
-    source_path.touch()
-    (outcome,) = check_files([source_path], ["gfx942"], _toolchain(clang_path), Options())
+    clang_path = _fake_clang(tmp_path, "echo 'out of memory' >&2; exit 9")
+    (outcome,) = check_files([tmp_path / "k.hip"], ["gfx942"], _toolchain(clang_path), Options())
     assert (outcome.is_ok, outcome.errors[0].message) == (False, "clang ended with 9: out of memory")
 
 
 def test_a_compiler_that_hangs_is_an_outcome(tmp_path: Path) -> None:
-    clang_path, source_path = tmp_path / "clang", tmp_path / "k.hip"
-    clang_path.write_text("#!/bin/sh\nexec sleep 60\n")
-    clang_path.chmod(0o755)
-    source_path.touch()
-    (outcome,) = check_files([source_path], ["gfx942"], _toolchain(clang_path), Options(timeout_s=0.3))
+    clang_path = _fake_clang(tmp_path, "exec sleep 60")
+    (outcome,) = check_files([tmp_path / "k.hip"], ["gfx942"], _toolchain(clang_path), Options(timeout_s=0.3))
     assert outcome.errors[0].message == "clang did not end within 0.3 s"
+
+
+@pytest.mark.parametrize("deed", ["exit 0", "echo text > $(eval echo \\${$#})"])
+def test_no_object_is_no_success(deed: str, tmp_path: Path) -> None:
+    clang_path = _fake_clang(tmp_path, deed)
+    (outcome,) = check_files([tmp_path / "k.hip"], ["gfx942"], _toolchain(clang_path), Options())
+    assert not outcome.is_ok
+    assert "made no object" in outcome.errors[0].message
+
+
+def _make_case(pattern: str, said: str) -> str:
+    return f'case "$*" in *--version*) echo clang version 19;; *{pattern}*) echo "{said}"; exit 1;; esac'
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("exit 1", "is no clang: of --version it says: it ended with 1"),
+        ("echo Python 3.11", "is no clang: of --version it says: Python 3.11"),
+        (_make_case("-emit-obj", "unsupported HIP gpu architecture"), "makes no code for gfx942: unsupported HIP gpu "),
+        (
+            _make_case("-fsyntax-only*|*k.hip", "/r/hip.h:7:1: error: bad"),
+            "HIP's headers below /rocm do not compile with .* for gfx942: /r/hip.h:7: bad",
+        ),
+    ],
+)
+def test_a_compiler_or_headers_that_do_nothing_are_blamed(script: str, message: str, tmp_path: Path) -> None:
+    clang_path = _fake_clang(tmp_path, "")
+    clang_path.write_text(f"#!/bin/sh\n{script}\n")
+    with pytest.raises(ToolchainError, match=message):
+        check_files([tmp_path / "k.hip"], ["gfx942"], _toolchain(clang_path), Options())
+
+
+def test_a_file_that_no_system_runs_is_no_clang(tmp_path: Path) -> None:
+    clang_path = tmp_path / "clang"
+    clang_path.write_bytes(b"\0\1\2")
+    clang_path.chmod(0o755)
+    (tmp_path / "k.hip").touch()
+    with pytest.raises(ToolchainError, match="is no clang: of --version it says: it cannot be run: Exec format error"):
+        check_files([tmp_path / "k.hip"], ["gfx942"], _toolchain(clang_path), Options())
 
 
 def test_a_folder_is_no_source(tmp_path: Path) -> None:
@@ -128,3 +180,78 @@ def test_a_folder_of_links_is_followed_to_where_clang_knows_hip(tmp_path: Path) 
     assert find_rocm({"ROCM_PATH": str(links)}, None) == usr
     (links / "share").symlink_to(usr / "share")
     assert find_rocm({"ROCM_PATH": str(links)}, None) == links
+
+
+KERNELS = """\
+#define global __attribute__((global))
+#define shared __attribute__((shared))
+#define asm_it(text) asm volatile(text)
+global void plain(int *x) { *x = 1; }
+namespace here { global void named(int *x) { *x = 2; } }
+template <int N> global void made(int *x) { *x = N; }
+template global void made<3>(int *);
+template <int N> global void unmade(int *x) { *x = N; }
+"""
+FAULTS = """\
+#define global __attribute__((global))
+#define shared __attribute__((shared))
+#define ptx(text) asm volatile(text)
+template <int N> global void much(float *x, int i) {
+  shared float tile[N];
+  tile[i] = *x; __syncthreads(); *x = tile[i ^ 1];
+}
+template global void much<40000>(float *, int);
+
+global void deep(int *x) {
+  int own[100000];
+  for (int i = 0; i < 100000; i++) own[i] = x[i];
+  *x = own[*x];
+}
+global void lane(unsigned *x) {
+  ptx("s_nop 0\\n"
+      "mov.u32 %0, %%laneid;");
+}
+"""
+BARE = ("-nogpuinc", "-nogpulib", "-D__syncthreads=__builtin_amdgcn_s_barrier")
+
+
+def _clang_22(folder: Path) -> Toolchain:
+    found = shutil.which("clang-22")
+    if found is None:
+        pytest.skip("clang-22 is not installed")
+    return Toolchain(clang_path=Path(found), rocm_path=folder, hip_version="", device_libs_path=None)
+
+
+def test_kernels_are_those_in_the_object(tmp_path: Path) -> None:
+    path = tmp_path / "k.hip"
+    path.write_text(KERNELS)
+    (outcome,) = check_files([path], ["gfx942"], _clang_22(tmp_path), Options(extra=BARE))
+    assert outcome.is_ok, outcome.errors
+    assert outcome.kernels == ("_Z4madeILi3EEvPi", "_Z5plainPi", "_ZN4here5namedEPi")
+
+
+def test_without_device_code_there_is_no_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "k.hip"
+    path.write_text("#ifdef __CUDACC__\n__attribute__((global)) void k() {}\n#endif\nint host() { return 1; }\n")
+    (outcome,) = check_files([path], ["gfx942"], _clang_22(tmp_path), Options(extra=BARE))
+    assert (outcome.is_ok, outcome.kernels) == (True, ())
+
+
+def test_faults_of_the_assembler_and_the_code_generator_keep_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "k.hip"
+    path.write_text(FAULTS)
+    toolchain = _clang_22(tmp_path)
+    (tmp_path / "include" / "hip").mkdir(parents=True)  # the headers that are probed when a file fails
+    (tmp_path / "include" / "hip" / "hip_runtime.h").touch()
+    (tmp_path / "share" / "hip").mkdir(parents=True)
+    (tmp_path / "share" / "hip" / "version").write_text("HIP_VERSION_MAJOR=7\nHIP_VERSION_MINOR=2\n")
+    (outcome,) = check_files([path], ["gfx942"], toolchain, Options(extra=BARE))
+    found = {error.line: error.message.split(" (")[0] for error in outcome.errors}
+    assert found == {4: "local memory", 10: "stack frame size", 17: "invalid instruction"}
+    assert {error.path for error in outcome.errors} == {str(path)}
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF\x02\x01", b"\x7fELF\x02\x01" + b"\xff" * 80, b"\0asm" * 99])
+def test_what_is_no_object_is_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match="ELF file"):
+        list_kernels(content)
