@@ -11,7 +11,7 @@ import pytest
 
 from hipcompat.check import Options, Toolchain, check_files
 from hipcompat.torch_extension import translate_extension
-from hipcompat.translate import CMAKE_PATH, shim_arguments
+from hipcompat.translate import CMAKE_PATH, rename, shim_arguments
 
 FOLDER = Path(__file__).parent / "cuda"
 PROJECT = """\
@@ -72,4 +72,13 @@ def test_declarations_are_those_of_cuda(path: Path, side: str, rocm: Toolchain) 
     argv = [word for word in rocm.arguments("gfx942") if word != "--offload-device-only"]
     command = [str(rocm.clang_path), *shim_arguments(), *argv, "-std=c++17", "-w", f"--offload-{side}-only"]
     done = subprocess.run([*command, "-fsyntax-only", str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+def test_renamed_calls_have_hips_signatures(rocm: Toolchain, tmp_path: Path) -> None:
+    path = tmp_path / "k.hip"
+    path.write_bytes(rename((FOLDER.parent / "declared" / "runtime_overloads.cu").read_bytes(), Path("k.cu")).content)
+    argv = [word for word in rocm.arguments("gfx942") if word != "--offload-device-only"]
+    command = [str(rocm.clang_path), *argv, "-std=c++17", "-w", "--offload-host-only", "-fsyntax-only", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:2000]

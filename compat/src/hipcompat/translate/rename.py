@@ -13,6 +13,7 @@ from hipcompat.scan.lexer import lex
 from hipcompat.scan.text import is_binary, read_text
 from hipcompat.translate.edit import Edit, apply_edits
 from hipcompat.translate.names import find_hip_name, find_name_edits
+from hipcompat.translate.overloads import find_overload_edits
 from hipcompat.translate.warps import find_mask_edits
 
 SOURCES = frozenset((".cu", ".hip"))
@@ -43,6 +44,8 @@ def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sou
     mark = content[: len(content) - len(text.raw)]
     unit = make_unit(text.raw)
     edits = [*find_name_edits(unit, renames_sources=renames_sources), *find_mask_edits(unit)]
+    if path.suffix != ".c":
+        edits += find_overload_edits(unit)
     if strings:
         edits += _find_string_edits(unit)
     became = apply_edits(text.raw, _place(edits, unit))

@@ -134,6 +134,21 @@ def test_newer_api_is_fine_for_newer_rocm(tmp_path: Path) -> None:
     assert not _scan("void f() { cudaStreamGetId(s, &i); }", tmp_path, rocm=(7, 2, 4)).findings
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("void f() { cudaMemPrefetchAsync(p, 4, 0, s); }", set()),
+        ("void f() { cudaMemPrefetchAsync(p, 4, place, 0, s); }", {"api-too-new"}),
+        ("void f(cudaMemLocation at) { cudaMemAdvise(p, 4, a, at); }", {"api-too-new"}),
+        ("void f() { cudaStreamGetCaptureInfo(s, &st, &id, &g, &d, &e, &n); }", {"api-signature"}),
+        ("void f() { cudaGraphAddDependencies(g, &a, &b, 1); }", set()),
+    ],
+)
+def test_arguments_tell_a_newer_signature(text: str, found: set[str], tmp_path: Path) -> None:
+    assert _rules(_scan(text, tmp_path)) == found
+    assert _rules(_scan(text, tmp_path, rocm=(7, 2, 4))) == found - {"api-too-new"}
+
+
 def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:
     text = 'K = r"""\nextern "C" __global__ void k() {\n  __nanosleep(1);\n}\n"""\n'
     finding = next(item for item in _scan(text, tmp_path, "m.py").findings if item.rule == "device-function")

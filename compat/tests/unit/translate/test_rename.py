@@ -78,6 +78,58 @@ CASES = {
     "syncwarp": ("__syncwarp(0xffffffff);", "__syncwarp();"),
     "a mask that is a value stays": ("__shfl_sync(mask, v, 0);", "__shfl_sync(mask, v, 0);"),
     "a mask of 64 bits stays": ("__shfl_sync(~0ull, v, 0);", "__shfl_sync(~0ull, v, 0);"),
+    "a kernel where HIP wants a pointer": (
+        "cudaFuncSetAttribute(k, cudaFuncAttributePreferredSharedMemoryCarveout, 50);",
+        "hipFuncSetAttribute(reinterpret_cast<const void *>(k), hipFuncAttributePreferredSharedMemoryCarveout, 50);",
+    ),
+    "a template of two arguments": (
+        "x = cudaFuncSetCacheConfig( k<int, (4 > 3)> , c);",
+        "x = hipFuncSetCacheConfig( reinterpret_cast<const void *>(k<int, (4 > 3)>) , c);",
+    ),
+    "a kernel that is a pointer already": (
+        "cudaFuncGetAttributes(&a, (const void *)k); cudaLaunchKernel(reinterpret_cast<void*>(k), 1, 1, p);",
+        "hipFuncGetAttributes(&a, (const void *)k); hipLaunchKernel(reinterpret_cast<void*>(k), 1, 1, p);",
+    ),
+    "a launch by name": (
+        "cudaLaunchKernel(k, g, b, p, 0, s); cudaLaunchCooperativeKernel(k, g, b, p);",
+        ("hipLaunchKernel(reinterpret_cast<const void *>(k), g, b, p, 0, s); "
+        "hipLaunchCooperativeKernel(k, g, b, p, 0, nullptr);"),
+    ),
+    "a prototype stays": (
+        "cudaError_t cudaLaunchKernel(const void *f, dim3 g, dim3 b, void **a, size_t n, cudaStream_t s);",
+        "hipError_t hipLaunchKernel(const void *f, dim3 g, dim3 b, void **a, size_t n, hipStream_t s);",
+    ),
+    "an event with flags": (
+        "return cudaEventCreate(&e, cudaEventDefault);", "return hipEventCreateWithFlags(&e, hipEventDefault);",
+    ),
+    "an event without": ("cudaEventCreate(&e[0]);", "hipEventCreate(&e[0]);"),
+    "a graph of CUDA 12": (
+        "cudaGraphInstantiate(&e, g); cudaGraphInstantiate(&e, g, 0); cudaGraphInstantiate(&e, g, 0, 0, 0);",
+        ("hipGraphInstantiateWithFlags(&e, g, 0); hipGraphInstantiateWithFlags(&e, g, 0); "
+        "hipGraphInstantiate(&e, g, 0, 0, 0);"),
+    ),
+    "a host's pointer": (
+        "cudaHostGetDevicePointer(&p, h, 0); cudaHostGetDevicePointer((void **)&p, h, 0);",
+        "hipHostGetDevicePointer(reinterpret_cast<void **>(&p), h, 0); hipHostGetDevicePointer((void **)&p, h, 0);",
+    ),
+    "a copy without its defaults": (
+        "cudaMemcpyFromSymbolAsync(h, s, 4);", "hipMemcpyFromSymbolAsync(h, s, 4, 0, hipMemcpyDeviceToHost);",
+    ),
+    "a symbol in a graph": (
+        ("cudaGraphMemcpyNodeSetParamsToSymbol(n, s, h, 4, 0, k); "
+        "cudaGraphMemcpyNodeSetParamsToSymbol(n, &s, h, 4, 0, k);"),
+        ("hipGraphMemcpyNodeSetParamsToSymbol(n, reinterpret_cast<const void *>(&s), h, 4, 0, k); "
+        "hipGraphMemcpyNodeSetParamsToSymbol(n, &s, h, 4, 0, k);"),
+    ),
+    "an object that is deleted": (
+        "cudaUserObjectCreate(&o, held, 1, f);",
+        "hipUserObjectCreate(&o, held, [](void *object) { delete static_cast<decltype(+(held))>(object); }, 1, f);",
+    ),
+    "a place of memory": (
+        "cudaMemLocation l; cudaMemAdvise(p, 4, a, l); cudaMemAdvise(p, 4, a, 0); cudaMemPrefetchAsync(p, 4, l, 0, s);",
+        ("hipMemLocation l; hipMemAdvise_v2(p, 4, a, l); hipMemAdvise(p, 4, a, 0); "
+        "hipMemPrefetchAsync_v2(p, 4, l, 0, s);"),
+    ),
     "a comment stays": ("// cudaMalloc\n/* cub::X */", "// cudaMalloc\n/* cub::X */"),
     "a string stays": ('x = "cudaMalloc";', 'x = "cudaMalloc";'),
     "dead code stays": ("#if 0\ncudaMalloc();\n#endif\n", "#if 0\ncudaMalloc();\n#endif\n"),
@@ -115,6 +167,11 @@ def test_the_rules_examples_gain_no_finding(rule: str) -> None:
     assert not _findings(once) - _findings(source)
 
 
+def test_c_has_no_overloads() -> None:
+    source = b"cudaEventCreate(&e); cudaFuncSetAttribute(k, a, 1);"
+    assert rename(source, Path("k.c")).content == b"hipEventCreate(&e); hipFuncSetAttribute(k, a, 1);"
+
+
 def test_nvcc_includes_the_runtime_by_itself_and_clang_does_not() -> None:
     assert rename(b"__global__ void k() {}\n", CU).content == RUNTIME + b"__global__ void k() {}\n"
     assert rename(b"__global__ void k() {}\n", HEADER).content == b"__global__ void k() {}\n"
@@ -146,7 +203,9 @@ WORDS = st.sampled_from((
     "#endif\n", '"', "'", "/*", "*/", "//", "\\\n", 'R"(', ')"', "<<<", ">>>", "__ballot_sync", "-1", " ",
     "#include <cuda.h>\n", "#define M ", "__global__ void k() ", "{", "}", ";", "namespace ", "=", "warpSize",
     "__syncwarp", "cudaGraphicsResource", "__any_sync", "static_cast<int>", "hipcub", "using ", "\xb5",
-    "__activemask()", '#include "cuda_runtime.h"\n',
+    "__activemask()", "cudaLaunchKernel(k<int, 4>, 1, 1, p)", "cudaEventCreate(&e, 2)", "cudaFuncSetAttribute(",
+    "cudaGraphInstantiate(", "cudaUserObjectCreate(&o, p, 1, 0)", "<", ">", "(const void *)",
+    '#include "cuda_runtime.h"\n',
 ))  # fmt: skip
 
 

@@ -41,6 +41,113 @@ inline hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, Function *
     return hipFuncGetAttributes(attributes, reinterpret_cast<const void *>(function));
 }
 
+template <typename Function>
+inline hipError_t hipFuncSetSharedMemConfig(Function *function, hipSharedMemConfig config) {
+    return hipFuncSetSharedMemConfig(reinterpret_cast<const void *>(function), config);
+}
+
+template <typename Function>
+inline hipError_t hipGetFuncBySymbol(hipFunction_t *found, Function *function) {
+    return hipGetFuncBySymbol(found, reinterpret_cast<const void *>(function));
+}
+
+template <typename Function>
+inline hipError_t hipLaunchKernel(Function *function, dim3 blocks, dim3 threads, void **arguments, size_t shared = 0,
+                                  hipStream_t stream = nullptr) {
+    return hipLaunchKernel(reinterpret_cast<const void *>(function), blocks, threads, arguments, shared, stream);
+}
+
+// With fewer arguments than HIP's own takes.
+template <typename Function>
+inline hipError_t hipLaunchCooperativeKernel(Function *function, dim3 blocks, dim3 threads, void **arguments,
+                                             unsigned int shared = 0) {
+    return hipLaunchCooperativeKernel(reinterpret_cast<const void *>(function), blocks, threads, arguments, shared,
+                                      nullptr);
+}
+
+template <typename Function>
+inline hipError_t hipLaunchKernelExC(const hipLaunchConfig_t *config, Function *function, void **arguments) {
+    return hipLaunchKernelExC(config, reinterpret_cast<const void *>(function), arguments);
+}
+
+template <typename Symbol>
+inline hipError_t hipMemcpyToSymbolAsync(const Symbol &symbol, const void *source, size_t size, size_t offset = 0) {
+    return hipMemcpyToSymbolAsync(reinterpret_cast<const void *>(&symbol), source, size, offset, hipMemcpyHostToDevice,
+                                  nullptr);
+}
+
+template <typename Symbol>
+inline hipError_t hipMemcpyFromSymbolAsync(void *target, const Symbol &symbol, size_t size, size_t offset = 0) {
+    return hipMemcpyFromSymbolAsync(target, reinterpret_cast<const void *>(&symbol), size, offset, hipMemcpyDeviceToHost,
+                                    nullptr);
+}
+
+// Variables of the device by themselves, where HIP's functions take their addresses.
+template <typename Symbol>
+inline hipError_t hipGraphAddMemcpyNodeToSymbol(hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *before,
+                                                size_t count, const Symbol &symbol, const void *source, size_t size,
+                                                size_t offset, hipMemcpyKind kind) {
+    return hipGraphAddMemcpyNodeToSymbol(node, graph, before, count, reinterpret_cast<const void *>(&symbol), source, size,
+                                         offset, kind);
+}
+
+template <typename Symbol>
+inline hipError_t hipGraphAddMemcpyNodeFromSymbol(hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *before,
+                                                  size_t count, void *target, const Symbol &symbol, size_t size,
+                                                  size_t offset, hipMemcpyKind kind) {
+    return hipGraphAddMemcpyNodeFromSymbol(node, graph, before, count, target, reinterpret_cast<const void *>(&symbol),
+                                           size, offset, kind);
+}
+
+template <typename Symbol>
+inline hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node, const Symbol &symbol, const void *source,
+                                                      size_t size, size_t offset, hipMemcpyKind kind) {
+    return hipGraphMemcpyNodeSetParamsToSymbol(node, reinterpret_cast<const void *>(&symbol), source, size, offset, kind);
+}
+
+template <typename Symbol>
+inline hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node, void *target, const Symbol &symbol,
+                                                        size_t size, size_t offset, hipMemcpyKind kind) {
+    return hipGraphMemcpyNodeSetParamsFromSymbol(node, target, reinterpret_cast<const void *>(&symbol), size, offset, kind);
+}
+
+template <typename Symbol>
+inline hipError_t hipGraphExecMemcpyNodeSetParamsToSymbol(hipGraphExec_t made, hipGraphNode_t node, const Symbol &symbol,
+                                                          const void *source, size_t size, size_t offset,
+                                                          hipMemcpyKind kind) {
+    return hipGraphExecMemcpyNodeSetParamsToSymbol(made, node, reinterpret_cast<const void *>(&symbol), source, size, offset,
+                                                   kind);
+}
+
+template <typename Symbol>
+inline hipError_t hipGraphExecMemcpyNodeSetParamsFromSymbol(hipGraphExec_t made, hipGraphNode_t node, void *target,
+                                                            const Symbol &symbol, size_t size, size_t offset,
+                                                            hipMemcpyKind kind) {
+    return hipGraphExecMemcpyNodeSetParamsFromSymbol(made, node, target, reinterpret_cast<const void *>(&symbol), size,
+                                                     offset, kind);
+}
+
+// CUDA 12's, with flags in place of a node and a log.
+inline hipError_t hipGraphInstantiate(hipGraphExec_t *executable, hipGraph_t graph, unsigned long long flags = 0) {
+    return hipGraphInstantiateWithFlags(executable, graph, flags);
+}
+
+inline hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus *status) {
+    return hipStreamGetCaptureInfo_v2(stream, status, nullptr, nullptr, nullptr, nullptr);
+}
+
+inline hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus *status, unsigned long long *id,
+                                          hipGraph_t *graph, const hipGraphNode_t **dependencies = nullptr,
+                                          size_t *count = nullptr) {
+    return hipStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count);
+}
+
+/// An object that is deleted with its last reference.
+template <typename Object>
+inline hipError_t hipUserObjectCreate(hipUserObject_t *made, Object *object, unsigned int references, unsigned int flags) {
+    return hipUserObjectCreate(made, object, [](void *last) { delete static_cast<Object *>(last); }, references, flags);
+}
+
 inline hipError_t hipEventCreate(hipEvent_t *event, unsigned int flags) { return hipEventCreateWithFlags(event, flags); }
 
 template <typename Element>

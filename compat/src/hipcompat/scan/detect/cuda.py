@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from hipcompat.scan.detect import patterns, surroundings
 from hipcompat.scan.detect.includes import find_include_hits
 from hipcompat.scan.detect.names import Meaning, find_meaning
+from hipcompat.scan.detect.signatures import find_signature_hits
 from hipcompat.scan.detect.unit import Unit, defines_itself
 from hipcompat.scan.detect.waves import find_wave_hits
 from hipcompat.scan.rule import Hit, Hits
@@ -40,6 +41,7 @@ def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     hits = [*left_out, *twice, *version, *find_include_hits(unit, renamed), *_find_names(unit, renamed)]
     hits += patterns.find_pattern_hits(unit, renamed)
     hits += find_wave_hits(unit)
+    hits += find_signature_hits(unit)
     return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule))), renamed
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from hipcompat.scan.conditions import Branch, drop_dead_code
 from hipcompat.scan.lexer import Code, lex
-from hipcompat.scan.regions import begins_line, find_device_bodies, split_arguments
+from hipcompat.scan.regions import begins_line, find_device_bodies, is_directive, split_arguments
 
 _INCLUDE = re.compile(r'#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]')
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+([A-Za-z_]\w*)(?:[ \t]+([^\n]*))?$", re.MULTILINE)
-_BEFORE_A_CALL = frozenset(("return", "else", "throw", "case", "delete", "do"))
+_BEFORE_A_CALL = frozenset(("return", "else", "throw", "case", "delete", "do", "co_return", "co_await", "co_yield"))
 _QUALIFIER = re.compile(r"__(?:device|global|host)__")
 _PLAIN_FUNCTION = re.compile(
     r"\b(?:inline|static)\s+\w+\s+(max|min|fminf|fmaxf|rsqrtf|rsqrt|umin|umax|make_\w+[234])\s*\("
@@ -128,6 +128,12 @@ def defines_itself(unit: Unit, name: str) -> bool:
             return True
         at = text.find(name, at + 1)
     return False
+
+
+def names_declaration(text: str, start: int) -> bool:
+    """A type stands before the name at `start`: a prototype or a definition, and no call."""
+    before = _WORD_BEFORE.search(text, max(0, start - 80), start)
+    return before is not None and before[1] not in _BEFORE_A_CALL and not is_directive(text, start)
 
 
 def _is_declared(text: str, start: int, opening: int) -> bool:

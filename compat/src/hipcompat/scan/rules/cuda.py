@@ -20,6 +20,13 @@ CUDA_RULES = (
         example="void f() { cudaStreamGetId(stream, &id); }",
     ),
     Rule(
+        id="api-signature", severity="error",
+        title="a signature of CUDA 13 that HIP's function of this name does not have: data of a graph's edges",
+        advice="use the signature of CUDA 12, without them",
+        evidence="https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html",
+        example="void f() { cudaGraphAddDependencies(graph, &from, &to, nullptr, 1); }",
+    ),
+    Rule(
         id="library-missing", severity="error",
         title="a library or header of NVIDIA without a counterpart in ROCm",
         advice="leave the part out under a guard for HIP, or replace the library",
