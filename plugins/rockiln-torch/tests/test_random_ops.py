@@ -52,10 +52,18 @@ def _call(op: Any, tensors: Any, words: Any) -> tuple[torch.Tensor, ...]:
 
 
 def _compare(form: OpForm, one: torch.Tensor, other: torch.Tensor) -> None:
-    """A layout changes no result, but that torch's products may add up in another order."""
+    """A layout changes no result but by a rounding: torch adds up, and computes erf, in another way by it.
+
+    Of fp8 a few codes are then the next ones.
+    """
     if torch.equal(one.view(torch.uint8), other.view(torch.uint8)):
         return
     assert one.is_floating_point(), form.spec.name
+    if one.element_size() == 1:
+        distance = (one.view(torch.int8).int() - other.view(torch.int8).int()).abs()
+        assert int(distance.max()) == 1, form.spec.name
+        assert int(distance.count_nonzero()) <= max(1, one.numel() // 100), form.spec.name
+        return
     torch.testing.assert_close(one.float(), other.float(), rtol=2e-2, atol=2e-2, equal_nan=True)
 
 

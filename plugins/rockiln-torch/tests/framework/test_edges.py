@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -133,3 +135,44 @@ def test_products_without_units_for_halves_are_made_in_f32(
 def test_equal_choices_go_to_the_lower_expert_and_nan_is_last() -> None:
     logits = torch.tensor([[1.0, 2.0, 2.0, torch.nan], [-0.0, 0.0, -torch.inf, torch.nan]])
     assert compose("topk_softmax")(logits, top=4)[1].tolist() == [[1, 2, 0, 3], [0, 1, 2, 3]]
+
+
+def test_heads_without_width_have_gradients() -> None:
+    """Of keys of width 0 all weigh alike; of values of width 0 there is nothing but shapes."""
+    starts = torch.tensor([0, 4], dtype=torch.int32)
+    v, dout = torch.zeros(4, 1, 8), torch.ones(4, 2, 8)
+    q, k = torch.zeros(4, 2, 0), torch.zeros(4, 1, 0)
+    out, lse = compose("attention_prefill")(q, k, v, starts, starts, scale=1.0, max_seqlen_q=4, causal=False)
+    grads = compose("attention_prefill_backward")(
+        q, k, v, out, lse, dout, starts, starts, scale=1.0, max_seqlen_q=4, causal=False
+    )
+    assert [grad.shape for grad in grads] == [q.shape, k.shape, v.shape]
+    assert torch.equal(grads[2], torch.full_like(v, 2.0))  # 8 queries, a quarter of each
+    q, k, none, empty = torch.ones(4, 2, 8), torch.ones(4, 1, 8), torch.zeros(4, 1, 0), torch.zeros(4, 2, 0)
+    grads = compose("attention_prefill_backward")(
+        q, k, none, empty, torch.zeros(2, 4), empty, starts, starts, scale=1.0, max_seqlen_q=4
+    )
+    assert [grad.shape for grad in grads] == [q.shape, k.shape, none.shape]
+    assert not any(grad.any() for grad in grads)
+
+
+@pytest.mark.parametrize("wide", ["x", "weights"])
+def test_experts_are_mixed_in_the_widest_type_of_x(wide: str) -> None:
+    dtypes = {"x": torch.bfloat16, "weights": torch.float32, wide: torch.float64}
+    x, one = torch.full((2, 128), 1 / 3, dtype=dtypes["x"]), torch.ones(1, 1, 1)
+    gate_up = torch.ones(1, 256, 128).to(torch.float8_e4m3fn)
+    down = torch.ones(1, 128, 128).to(torch.float8_e4m3fn)
+    weights, ids = torch.ones(2, 1, dtype=dtypes["weights"]), torch.zeros(2, 1, dtype=torch.int32)
+    scales = one.expand(1, 2, 1).contiguous(), one
+    (out,) = compose("fused_moe_fp8")(x, gate_up, scales[0], down, scales[1], weights, ids)
+    value = float(x[0, 0]) * 128
+    hidden = torch.tensor(value * value / (1 + math.exp(-value)), dtype=torch.float64).to(dtypes["x"])
+    assert out.dtype == dtypes["x"]
+    torch.testing.assert_close(out, (hidden * 128).to(dtypes["x"]).expand(2, 128), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("scales", [0, 1])
+def test_a_product_of_no_rows_has_no_scales_or_one(scales: int) -> None:
+    a, b = torch.zeros(0, 32).to(torch.float8_e4m3fn), torch.ones(16, 32).to(torch.float8_e4m3fn)
+    (out,) = compose("gemm_fp8")(a, b, torch.ones(scales), torch.ones(1))
+    assert (out.shape, out.dtype) == ((0, 16), torch.bfloat16)

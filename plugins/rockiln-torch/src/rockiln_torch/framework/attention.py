@@ -177,7 +177,7 @@ def attention_prefill_backward(
     wide = [torch.zeros_like(widen(part), memory_format=torch.contiguous_format) for part in (q, k, v)]
     for rows, keys in list_sequences(cu_seqlens_q, cu_seqlens_k):
         own = [part.transpose(0, 1) for part in (q[rows], k[keys], v[keys], out[rows], dout[rows])]
-        if not own[0].numel() or not own[1].numel():
+        if 0 in own[0].shape[:2] or not own[1].shape[1]:  # no heads, queries or keys; heads of width 0 have a dv
             continue
         step = max(1, SCORES // max(1, q.shape[1] * own[1].shape[1]))
         for start in range(0, own[0].shape[1], step):
@@ -197,16 +197,17 @@ def _differentiate_block(
 ) -> tuple[Tensor, Tensor, Tensor]:
     q, k, v, out, dout = (widen(array) for array in arrays)
     (heads, queries, _), (groups, keys, _) = q.shape, k.shape
-    grouped_q, grouped_dout = q.reshape(groups, -1, q.shape[2]), dout.reshape(groups, -1, dout.shape[2])
+    rows = heads * queries // groups
+    grouped_q, grouped_dout = q.reshape(groups, rows, q.shape[2]), dout.reshape(groups, rows, dout.shape[2])
     scores = (grouped_q @ k.transpose(1, 2)).view(heads, queries, keys) * scale
     weights = torch.exp(scores - lse.to(scores.dtype).unsqueeze(2))
     weights = weights if seen is None else weights.masked_fill(~seen, 0.0)
     delta = (out * dout).sum(dim=2, keepdim=True)
     slope = (weights * ((grouped_dout @ v.transpose(1, 2)).view(heads, queries, keys) - delta) * scale).view(
-        groups, -1, keys
+        groups, rows, keys
     )
-    dq = (slope @ k).view(heads, queries, -1)
-    return dq, slope.transpose(1, 2) @ grouped_q, weights.view(groups, -1, keys).transpose(1, 2) @ grouped_dout
+    dq = (slope @ k).view(heads, queries, q.shape[2])
+    return dq, slope.transpose(1, 2) @ grouped_q, weights.view(groups, rows, keys).transpose(1, 2) @ grouped_dout
 
 
 COMPOSITIONS: dict[str, Callable[..., tuple[Tensor, ...]]] = {

@@ -43,7 +43,7 @@ def gemm_fp8(
 ) -> tuple[Tensor]:
     """out [..., N] bf16; a_scale and b_scale hold one number, or one a row."""
     product = multiply_wide(a, b)
-    product = product * a_scale.reshape(*a.shape[:-1], 1) if a_scale.numel() > 1 else product * a_scale
+    product = product * (a_scale if a_scale.numel() == 1 else a_scale.reshape(*a.shape[:-1], 1))
     product = product * b_scale
     product = product if bias is None else product + bias
     return (activate(product, suffix, interleaved=interleaved).to(torch.bfloat16),)

@@ -41,12 +41,12 @@ def mix_experts(
         slots = order[start : start + count]
         tokens = slots // top if top > 1 else slots
         start += count
-        gate_up, down = read_expert(expert)
+        gate_up, down = (weight.to(torch.promote_types(x.dtype, weight.dtype)) for weight in read_expert(expert))
         own = [None if bias is None else bias[expert] for bias in biases]
         value = multiply(rows[tokens].to(gate_up.dtype), gate_up, _match(own[0], gate_up))
         hidden = apply_gate(value, gate_silu, **gate).to(x.dtype)
         part = multiply(hidden.to(down.dtype), down, _match(own[1], down))
-        part = widen(part) * share[slots]
+        part = (widen(part) * share[slots]).to(out.dtype)
         out = out.index_add(0, tokens, part) if part.requires_grad else out.index_add_(0, tokens, part)
     return out.to(x.dtype).reshape(x.shape)
 
