@@ -16,8 +16,12 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for a whole text: its own line ends and tabs stay."""
-    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
+    """The same for a whole text: its own line ends (LF and CRLF) and tabs stay."""
+    return "\r\n".join("\n".join(map(_show_line, part.split("\n"))) for part in text.split("\r\n"))
+
+
+def _show_line(line: str) -> str:
+    return "\t".join(map(printable, line.split("\t")))
 
 
 def say_count(count: int, noun: str) -> str:

@@ -14,6 +14,7 @@ The source stays as it is, under hipcompat's headers. HIPCOMPAT_ARCHS or PYTORCH
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from setuptools.errors import CompileError
 
 from hipcompat import archs
 from hipcompat.check import Toolchain, find_toolchain
+from hipcompat.console import printable
 from hipcompat.errors import CompatError, FindingsError, UsageError
 from hipcompat.flags import translate_flags
 from hipcompat.translate.shim import SHIM_PATH, shim_arguments
@@ -61,7 +63,7 @@ def CUDAExtension(  # noqa: N802  # what code for torch calls it
         raise FindingsError(f"nvcc's flags ask for what ROCm has not: {refused}", hint="hipcompat flags says why")
     for note in translation.notes:
         why = note.reason or f"by {' '.join(note.became)}"
-        sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({why})\n")
+        sys.stderr.write(printable(f"hipcompat: {note.given}: {note.kind} ({why})") + "\n")
     extension = HipExtension(
         name, list(sources), include_dirs=list(include_dirs), define_macros=list(define_macros),
         libraries=list(libraries), extra_compile_args=list(by_compiler.get("cxx", ())),
@@ -138,7 +140,7 @@ def read_archs(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def _call(command: Sequence[str]) -> None:
     """Run the compiler; its own messages are the explanation."""
-    sys.stdout.write(" ".join(command) + "\n")
+    sys.stdout.write(printable(shlex.join(command)) + "\n")
     sys.stdout.flush()
     done = subprocess.run(command, check=False)
     if done.returncode:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hipcompat.console import printable
 from hipcompat.errors import FindingsError
 from hipcompat.flags import Note, translate_flags
 from hipcompat.scan.rule import Target
@@ -41,7 +42,7 @@ def build_extension(
     became, given, notes = translate_extension(sources, keywords)
     for note in notes:
         why = note.reason or f"by {' '.join(note.became)}"
-        sys.stderr.write(f"hipcompat: {note.given}: {note.kind} ({why})\n")
+        sys.stderr.write(printable(f"hipcompat: {note.given}: {note.kind} ({why})") + "\n")
     return original(name, list(became), *arguments, **given)
 
 

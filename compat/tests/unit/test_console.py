@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_a_line_has_no_control_codes(text: str, shown: str) -> None:
 
 
 def test_a_text_keeps_its_lines_and_tabs() -> None:
-    assert printable_lines("a\tb\n\x0cc\r\n") == "a\tb\n\\fc\\r\n"
+    assert printable_lines("a\tb\n\x0cc\r\nd\re\r\r\n") == "a\tb\n\\fc\r\nd\\re\\r\r\n"
 
 
 def test_counts_are_singular_and_plural() -> None:
@@ -50,3 +51,40 @@ def test_the_underline_stands_below_what_is_shown(tmp_path: Path, capsys: pytest
     assert lines[place] == "    /* \\u001b[2J */\tvoid f() { nvmlInit(); }"
     start = lines[place].index("nvmlInit")
     assert lines[place + 1] == " " * 19 + "\t" + " " * (start - 20) + "^" * len("nvmlInit")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["facts", f"cuda{NAME}"],
+        ["scan", f"/nowhere/{NAME}"],
+        ["scan", "k.cu", "--rocm", NAME],
+        ["scan", "k.cu", "--arch", NAME],
+        ["flags", "--", f"-D{NAME}", f"-lnpp{NAME}", f"{NAME}.cu"],
+        ["flags", "--", f"-std={NAME}", f"-G={NAME}"],
+        ["translate", f"/nowhere/{NAME}"],
+        ["translate", NAME],
+        ["check", f"/nowhere/{NAME}"],
+        ["check", NAME, "--clang", f"/nowhere/{NAME}", "--rocm-path", "."],
+        ["check", NAME, "--rocm-path", f"/nowhere/{NAME}"],
+        ["check", NAME, f"--nvcc-flags=-lnpp{NAME}"],
+        ["doctor", "--root", f"/nowhere/{NAME}"],
+        ["run", f"/nowhere/{NAME}"],
+        [NAME],
+        ["scan", "--format", NAME, "k.cu"],
+        ["facts", "x", f"--{NAME}"],
+    ],
+    ids=str,
+)
+def test_no_verb_repeats_control_codes(
+    argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NAME).write_bytes(b"void f() { cudaDeviceSynchronize(); } // \x1b[5m\n")
+    (tmp_path / "include" / "hip").mkdir(parents=True)
+    (tmp_path / "include" / "hip" / "hip_version.h").write_text("#define HIP_VERSION_MAJOR 7\n")
+    with contextlib.suppress(SystemExit):  # argparse's own
+        main(argv)
+    out, err = capsys.readouterr()
+    assert out + err
+    assert printable_lines(out + err) == out + err

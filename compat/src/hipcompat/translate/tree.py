@@ -20,6 +20,10 @@ from hipcompat.translate.rename import rename
 
 _INCLUDED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+"""A form feed or a lone carriage return ends none: patches count lines by LF."""
+_UNSAFE = re.compile(rb"[\x00-\x1f\x7f\"\\]")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translated:
@@ -42,12 +46,12 @@ class Translated:
         found = (match[1].decode("latin-1") for match in _INCLUDED.finditer(self.content))
         return tuple(dict.fromkeys(name for name in found if name in provided.HEADERS))
 
-    def diff(self) -> str:
-        """Unified; bytes that are no UTF-8 appear as Latin-1."""
-        before, after = (_decode(content).splitlines(keepends=True) for content in (self.before, self.content))
-        old, new = (str(path).lstrip("/") for path in (self.path, self.output_path))
-        made = difflib.unified_diff(before, after, fromfile=f"a/{old}", tofile=f"b/{new}")
-        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
+    def diff(self) -> bytes:
+        """Unified, byte by byte, as `git apply` and `patch -p1` take it."""
+        before, after = (_LINE.findall(content) for content in (self.before, self.content))
+        old, new = (_quote(side, path) for side, path in ((b"a/", self.path), (b"b/", self.output_path)))
+        made = difflib.diff_bytes(difflib.unified_diff, before, after, fromfile=old, tofile=new)
+        return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in made)
 
 
 def translate_tree(
@@ -109,8 +113,8 @@ def write_files(files: Iterable[Translated]) -> None:
             raise
 
 
-def _decode(content: bytes) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
+def _quote(side: bytes, path: Path) -> bytes:
+    """A name as git writes it: what would end a line or a name is escaped, and then it stands in quotes."""
+    name = side + os.fsencode(path).lstrip(b"/")
+    shown = _UNSAFE.sub(lambda match: b"\\%03o" % ord(match[0]), name)
+    return b'"' + shown + b'"' if shown != name else name

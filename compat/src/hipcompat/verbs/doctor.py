@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hipcompat.answer import Answer
+from hipcompat.console import say_count
 from hipcompat.doctor.diagnose import diagnose, look_quickly
 from hipcompat.doctor.finding import SEVERITIES, Finding
 from hipcompat.doctor.host import Host, read_this_host
@@ -58,4 +59,6 @@ def _find_fault(findings: Sequence[Finding], fail_on: str) -> FindingsError | No
     bad = [one for one in findings if one.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]]
     if not bad:
         return None
-    return FindingsError(f"{len(bad)} findings, first of all: {bad[0].rule}", hint="--fail-on never exits with 0")
+    return FindingsError(
+        f"{say_count(len(bad), 'finding')}, first of all: {bad[0].rule}", hint="--fail-on never exits with 0"
+    )

@@ -12,6 +12,7 @@ from pathlib import Path
 from hipcompat.answer import Answer
 from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.check import find_rocm
+from hipcompat.console import printable, printable_lines, say_count
 from hipcompat.errors import FindingsError, ToolchainError, UsageError
 from hipcompat.scan import RULES, Finding, Target, scan
 from hipcompat.scan.tree import find_files
@@ -20,7 +21,7 @@ from hipcompat.translate.tree import write_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """PATH..., --mode, --output, --guards, --rocm-path, --in-place, --check, --nvrtc, --arch, --json."""
+    """PATH..., --mode, --output, --guards, --rocm-path, --in-place, --check, --diff, --nvrtc, --arch, --json."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
     parser.add_argument("--mode", choices=("rename", "shim"), default="rename", help="default: rename")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the result goes; .cu becomes .hip")
@@ -30,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rocm-path", type=Path, metavar="DIR", help=where)
     parser.add_argument("--in-place", action="store_true", help="write over the files")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 3 if a file would change")
+    diff = "write the unified diff there, byte by byte, and print what remains"
+    parser.add_argument("--diff", type=Path, metavar="FILE", help=diff)
     parser.add_argument("--nvrtc", action="store_true", help="translate device code in string literals, too")
     parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
@@ -37,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """Without -o and --in-place, nothing is written and the diff is the answer."""
-    if sum((args.output is not None, args.in_place, args.check)) > 1:
-        raise UsageError("--output, --in-place and --check exclude each other", hint="choose one")
+    if sum((args.output is not None, args.in_place, args.check, args.diff is not None)) > 1:
+        raise UsageError("--output, --in-place, --check and --diff exclude each other", hint="choose one")
     target = Target(archs=read_archs(args.arch))
     return _answer_shim(args, target) if args.mode == "shim" else _answer_rename(args, target)
 
@@ -49,12 +52,35 @@ def _answer_rename(args: argparse.Namespace, target: Target) -> Answer:
     if args.output or args.in_place:
         write_files(files if args.output else changed)
     findings = tuple(finding for file in files for finding in file.findings)
-    diffs = [] if args.output or args.in_place else [file.diff() for file in changed]
-    summary = f"{len(changed)} of {len(files)} files change, at {sum(file.count for file in changed)} places"
+    diff = b"" if args.output or args.in_place else b"".join(file.diff() for file in changed)
+    if args.diff:
+        _write_whole(args.diff, diff)
+        diff = b""
+    places = say_count(sum(file.count for file in changed), "place")
+    verb = "changes" if len(changed) == 1 else "change"
+    summary = f"{len(changed)} of {say_count(len(files), 'file')} {verb}, at {places}"
     value = {"files": tuple(_value(file) for file in files), "findings": findings}
     needs = _describe_headers(files)
-    text = "\n".join(("".join(diffs) + _describe_findings(findings), *needs, summary)).lstrip("\n")
+    text = "\n".join((_show_diff(diff) + _describe_findings(findings), *needs, summary)).lstrip("\n")
     return Answer(text=text, value=value, fault=_find_fault(findings, changed if args.check else []))
+
+
+def _show_diff(diff: bytes) -> str:
+    """For a terminal. Where that changes it, it is said, since a patch must not be changed."""
+    text = diff.decode("utf-8", "surrogateescape")
+    shown = printable_lines(text)
+    return shown if shown == text else f"{shown}# bytes are escaped in this diff: --diff FILE writes it as it is\n"
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """The file appears whole or not at all."""
+    beside_path = path.with_name(f"{path.name}.part")
+    try:
+        beside_path.write_bytes(content)
+        beside_path.replace(path)
+    except BaseException:
+        beside_path.unlink(missing_ok=True)
+        raise
 
 
 def _value(file: Translated) -> dict[str, object]:
@@ -73,8 +99,8 @@ def _describe_headers(files: Sequence[Translated]) -> tuple[str, ...]:
 
 
 def _answer_shim(args: argparse.Namespace, target: Target) -> Answer:
-    if args.in_place:
-        raise UsageError("shim mode leaves the source as it is", hint="--mode rename, or without --in-place")
+    if args.in_place or args.diff:
+        raise UsageError("shim mode leaves the source as it is", hint="--mode rename, or without --in-place and --diff")
     if args.guards and not args.output:
         raise UsageError("--guards writes copies of files", hint="-o DIR says where")
     report = scan(args.paths, target)
@@ -101,7 +127,7 @@ def _write_overlay(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _describe_findings(findings: Sequence[Finding]) -> str:
     return "\n".join(
-        f"{item.path}:{item.line}:{item.column}: {item.severity} {item.rule}: {RULES[item.rule].title}"
+        f"{printable(item.path)}:{item.line}:{item.column}: {item.severity} {item.rule}: {RULES[item.rule].title}"
         for item in findings
         if item.severity != "note"
     )
@@ -111,7 +137,9 @@ def _find_fault(findings: Sequence[Finding], unwritten: Sequence[Translated]) ->
     """Work is left: errors that no translation removes, or, for --check, files that would change."""
     errors = sum(finding.severity == "error" for finding in findings)
     if unwritten:
-        return FindingsError(f"{len(unwritten)} files are not translated", hint="hipcompat translate --in-place")
+        files = "1 file is" if len(unwritten) == 1 else f"{len(unwritten)} files are"
+        return FindingsError(f"{files} not translated", hint="hipcompat translate --in-place")
     if errors:
-        return FindingsError(f"{errors} places need work by hand", hint="hipcompat scan says what to do at each")
+        places = "1 place needs" if errors == 1 else f"{errors} places need"
+        return FindingsError(f"{places} work by hand", hint="hipcompat scan says what to do at each")
     return None
