@@ -16,10 +16,14 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A verb's result. `fault` is set where there is both a result to print and a reason not to exit with 0."""
+    """A verb's result. `fault` is set where there is both a result to print and a reason not to exit with 0.
+
+    `aside` goes to stderr: what a person should see whose program takes `text` from stdout.
+    """
 
     text: str
     value: object
+    aside: str = ""
     fault: CompatError | None = None
 
 

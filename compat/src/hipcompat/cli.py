@@ -99,6 +99,8 @@ def _answer(args: argparse.Namespace) -> int:
     text = dump(answer.value) if getattr(args, "json", False) else printable_lines(answer.text)
     if text:
         print(text, flush=True)
+    if answer.aside:
+        print(printable_lines(answer.aside), file=sys.stderr)
     return _report(answer.fault) if answer.fault else 0
 
 

@@ -184,3 +184,12 @@ def test_a_value_with_a_dash_is_told_how_it_is_written(capsys: pytest.CaptureFix
         main(["check", "k.cu", "--nvcc-flags", "-O3"])
     assert ended.value.code == 2
     assert "hint: a value that begins with a dash stands after =, as in --nvcc-flags=-O3" in capsys.readouterr().err
+
+
+def test_shim_mode_gives_clang_its_arguments_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")
+    code, out, err = _call(capsys, "translate", "--mode", "shim", tmp_path / "k.cu")
+    assert code == 3
+    assert shlex.split(out)[-2:] == ["-include", "cuda_runtime.h"]
+    assert out.count("\n") == 1
+    assert f"{tmp_path}/k.cu:1:12: error nvml" in err

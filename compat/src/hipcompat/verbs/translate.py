@@ -109,8 +109,8 @@ def _answer_shim(args: argparse.Namespace, target: Target) -> Answer:
         shutil.copytree(SHIM_PATH, args.output, dirs_exist_ok=True)
         arguments = (*shim_arguments(args.output), *_write_overlay(args))
     value = {"arguments": arguments, "findings": report.findings}
-    text = f"{_describe_findings(report.findings)}\n{shlex.join(arguments)}".lstrip("\n")
-    return Answer(text=text, value=value, fault=_find_fault(report.findings, []))
+    aside = _describe_findings(report.findings)  # stdout is for clang: $(hipcompat translate --mode shim k.cu)
+    return Answer(text=shlex.join(arguments), value=value, aside=aside, fault=_find_fault(report.findings, []))
 
 
 def _write_overlay(args: argparse.Namespace) -> tuple[str, ...]:
