@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hipcompat.scan.lexer import Code
@@ -161,7 +162,7 @@ def _close(walk: _Walk, level: _Level, end: int) -> None:
         )
 
 
-def _is_defined(name: str, macros: dict[str, Value]) -> Value:
+def _is_defined(name: str, macros: Mapping[str, Value]) -> Value:
     if name in macros:
         return 1
     if name in UNDEFINED:
@@ -171,8 +172,14 @@ def _is_defined(name: str, macros: dict[str, Value]) -> Value:
     return None
 
 
-def evaluate(text: str, macros: dict[str, Value]) -> Value:
+def evaluate(text: str, macros: Mapping[str, Value]) -> Value:
     """Value of an #if expression as 0 or 1; None where it hangs on a macro that is not known."""
+    value = compute(text, macros)
+    return None if value is None else int(bool(value))
+
+
+def compute(text: str, macros: Mapping[str, Value]) -> Value:
+    """The number that an expression of integers comes to; None where it is not known, or is no expression."""
     tokens: list[str] = []
     at = 0
     while match := _TOKEN.match(text, at):
@@ -185,10 +192,10 @@ def evaluate(text: str, macros: dict[str, Value]) -> Value:
         value = _parse(tokens, 1, macros)
     except (IndexError, ValueError, RecursionError):
         return None
-    return None if value is None or tokens else int(bool(value))
+    return None if tokens else value
 
 
-def _parse(tokens: list[str], floor: int, macros: dict[str, Value]) -> Value:
+def _parse(tokens: list[str], floor: int, macros: Mapping[str, Value]) -> Value:
     left = _parse_unary(tokens, macros)
     while tokens and _BINDING.get(tokens[-1], 0) >= floor:
         sign = tokens.pop()
@@ -196,7 +203,7 @@ def _parse(tokens: list[str], floor: int, macros: dict[str, Value]) -> Value:
     return left
 
 
-def _parse_unary(tokens: list[str], macros: dict[str, Value]) -> Value:
+def _parse_unary(tokens: list[str], macros: Mapping[str, Value]) -> Value:
     word = tokens.pop()
     if word in {"!", "-", "+", "~"}:
         value = _parse_unary(tokens, macros)
@@ -217,7 +224,7 @@ def _parse_unary(tokens: list[str], macros: dict[str, Value]) -> Value:
     return _value_of(word, tokens, macros)
 
 
-def _value_of(name: str, tokens: list[str], macros: dict[str, Value]) -> Value:
+def _value_of(name: str, tokens: list[str], macros: Mapping[str, Value]) -> Value:
     if tokens and tokens[-1] == "(":  # a function-like macro or __has_include: nobody knows
         depth = 0
         while tokens:

@@ -15,6 +15,10 @@ WAVE64 = ("gfx9",)
 """Wavefronts of 64 lanes; gfx10 and later run HIP code in wavefronts of 32."""
 NO_IMAGES = ("gfx94", "gfx95")
 """No image instructions: HIP's headers leave the texture functions out."""
+LDS_64 = ("gfx90", "gfx94", "gfx10", "gfx11", "gfx120")
+"""64 KB of shared memory for a block."""
+LDS_160 = ("gfx950",)
+"""160 KB."""
 FNUZ = ("gfx94",)
 """fp8 without infinities and negative zero, largest e4m3 value 240; gfx950 and gfx12 have OCP's, 448."""
 
@@ -46,9 +50,10 @@ class Target:
     archs: tuple[str, ...] = ("gfx942",)
     rocm: tuple[int, ...] = (7, 0, 2)
 
-    def concerns(self, rule: Rule) -> bool:
-        """One of the architectures has the problem, and this ROCm does."""
-        has_arch = not rule.archs or any(arch.startswith(rule.archs) for arch in self.archs)
+    def concerns(self, rule: Rule, archs: tuple[str, ...] = ()) -> bool:
+        """One of the architectures has the problem, and this ROCm does. `archs` stand in place of the rule's."""
+        prefixes = archs or rule.archs
+        has_arch = not prefixes or any(arch.startswith(prefixes) for arch in self.archs)
         return has_arch and not (rule.fixed_in and self.rocm >= rule.fixed_in)
 
 
@@ -61,6 +66,8 @@ class Hit:
     end: int
     detail: str = ""
     """The name or opcode that this place is about."""
+    archs: tuple[str, ...] = ()
+    """Prefixes of GPUs with this problem, where they are others than the rule's."""
 
 
 Hits = Iterator[Hit]

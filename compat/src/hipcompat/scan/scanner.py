@@ -145,7 +145,8 @@ def _place_hits(hits: Iterable[Hit], unit: Unit) -> list[tuple[Hit, bool]]:
 
 
 def _add_toolkit(scanned: Scanned, unit: Unit, hits: Iterable[Hit], target: Target) -> Scanned:
-    errors = [hit for hit in hits if RULES[hit.rule].severity == "error" and target.concerns(RULES[hit.rule])]
+    told = [hit for hit in hits if target.concerns(RULES[hit.rule], hit.archs)]
+    errors = [hit for hit in told if RULES[hit.rule].severity == "error"]
     report = dataclasses.replace(
         scanned.report,
         toolkit=tuple(sorted({include.name for include in unit.includes if include.name in TOOLKIT})),
@@ -171,7 +172,7 @@ def _finish(
     found = [
         _make_finding(file.path, text, hit, is_certain=certain)
         for hit, certain in hits
-        if target.concerns(RULES[hit.rule])
+        if target.concerns(RULES[hit.rule], hit.archs)
     ]
     told = tuple(finding for finding in found if not marks.silence(finding))
     count = renamed.total()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hipcompat.scan.detect.unit import Unit, names_declaration
 from hipcompat.scan.regions import split_arguments
 
-_IDENTIFIER = re.compile(r"(?<![\w.])(?<!->)cu[A-Za-z]\w{4,}(?=\s*\()", re.ASCII)
+_IDENTIFIER = re.compile(r"(?<![\w.])(?<!->)(?:cu|hip)[A-Za-z]\w{4,}(?=\s*\()", re.ASCII)
 _ANGLE = re.compile(r"(?<![<\s-])<(?![<=])|(?<![-=])>(?!=)")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from hipcompat.scan.detect import patterns, surroundings
 from hipcompat.scan.detect.includes import find_include_hits
 from hipcompat.scan.detect.names import Meaning, find_meaning
+from hipcompat.scan.detect.shared_memory import find_shared_memory_hits
 from hipcompat.scan.detect.signatures import find_signature_hits
 from hipcompat.scan.detect.unit import Unit, defines_itself
 from hipcompat.scan.detect.waves import find_wave_hits
@@ -23,7 +24,7 @@ Answer = Callable[[Unit, int, int], Iterator[Hit]]
 
 ANSWERS: dict[str, Answer] = {
     "mask": surroundings.judge_mask, "asm": surroundings.judge_asm, "warpsize": surroundings.judge_warpsize,
-    "last-error": surroundings.judge_last_error, "function-attribute": surroundings.judge_shared_memory,
+    "last-error": surroundings.judge_last_error,
     "texture-fetch": surroundings.judge_texture_fetch,
 }  # fmt: skip
 _ONCE_PER_NAME = frozenset(("nvml", "cudnn", "nvtx", "library-missing", "api-too-new", "fp8-flavour", "bf16-type"))
@@ -42,6 +43,7 @@ def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     hits += patterns.find_pattern_hits(unit, renamed)
     hits += find_wave_hits(unit)
     hits += find_signature_hits(unit)
+    hits += find_shared_memory_hits(unit)
     return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule))), renamed
 
 

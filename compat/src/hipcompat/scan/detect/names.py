@@ -26,7 +26,7 @@ _OTHER = {
     "__asm": "asm", "__CUDA_ARCH__": "cuda-arch-guard", "__CUDACC__": "cudacc-guard", "__NVCC__": "cudacc-guard",
     "HIP_MEMSET_NODE_PARAMS": "hip7-removed",
     "warpSize": "warpsize", "cudaGetLastError": "last-error", "cudaStreamBeginCapture": "capture",
-    "cudaFuncSetAttribute": "function-attribute", "cudaFilterModeLinear": "texture-linear",
+    "cudaFilterModeLinear": "texture-linear",
 }  # fmt: skip
 """Names with a rule of their own, or a question that the surroundings answer."""
 _NOT_ITS_OWN = frozenset(("cuda", "cub", "half", "half2"))

@@ -1,4 +1,4 @@
-"""A name and what stands around it → hits: masks, asm, warpSize, ignored errors, shared memory."""
+"""A name and what stands around it → hits: masks, asm, warpSize, ignored errors, textures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _ACTIVE = re.compile(r"__activemask\s*\(\s*\)\s*(?:&|$)|__ballot\w*\s*\(")
 _OPENING = re.compile(r"\s*(?:volatile|__volatile__|goto|inline)?\s*(?:volatile|__volatile__|goto|inline)?\s*\(")
 _CALL = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?\(")
 _STATEMENT_BEFORE = re.compile(r"(?:^|[;{}])\s*(?:\(\s*void\s*\)\s*)?$")
-_NUMBER = re.compile(r"^\(?\s*(\d+)\s*(?:\*\s*(\d+))?\s*\)?$")
 _WARPSIZE_CONSTANT = (
     re.compile(r"\b(?:constexpr|enum)\b[^;{}()]*=[^;{}()]*$"),
     re.compile(r"\b(?:__shared__|float|double|int|unsigned|half|bool|char|T|scalar_t)\b[^;{}()=]*\[[^;{}\]]*$"),
@@ -26,7 +25,6 @@ _WARPSIZE_CONSTANT = (
 _DEFINED = re.compile(r"#[ \t]*define[ \t]+(\w+)[ \t]+[^\n]*$")
 """A macro without parameters, up to where the name stands."""
 _LONGEST_MACRO = 200
-_LDS_BYTES = 65_536
 
 
 def judge_mask(unit: Unit, start: int, end: int) -> Hits:
@@ -38,7 +36,7 @@ def judge_mask(unit: Unit, start: int, end: int) -> Hits:
     name = unit.text[start:end]
     if not arguments or (name == "__syncwarp" and not unit.text[slice(*arguments[0])].strip()):
         return
-    mask = _resolve(unit.text[slice(*arguments[0])], unit.macros)
+    mask = _resolve(unit.text[slice(*arguments[0])], unit)
     if _FULL_64.search(mask) or _ACTIVE.match(mask):
         return
     rule = "mask-literal" if _FULL_32.match(mask) else "mask-value"
@@ -47,15 +45,15 @@ def judge_mask(unit: Unit, start: int, end: int) -> Hits:
 
 def is_full_mask(unit: Unit, start: int, end: int) -> bool:
     """The argument there is 32 bits of ones, written out or by a macro or constant of the file."""
-    return _FULL_32.match(_resolve(unit.text[start:end], unit.macros)) is not None
+    return _FULL_32.match(_resolve(unit.text[start:end], unit)) is not None
 
 
-def _resolve(text: str, macros: dict[str, str]) -> str:
-    """A macro or constant of this file → what it stands for, without casts and parentheses."""
+def _resolve(text: str, unit: Unit) -> str:
+    """A macro, constant, or variable with one value → what it stands for, without casts and parentheses."""
     for _ in range(4):
         text = text.strip()
         stripped = _CAST.sub("", text).rstrip(" )") if not _ACTIVE.search(text) else text
-        text = macros.get(stripped, stripped)
+        text = unit.constants.find_text(stripped) or stripped
     return text
 
 
@@ -99,18 +97,6 @@ def judge_last_error(unit: Unit, start: int, end: int) -> Hits:
         r"\s*\(\s*\)\s*;", unit.text[end : end + 20]
     ):
         yield Hit(rule="sticky-error", start=start, end=end, detail="cudaGetLastError")
-
-
-def judge_shared_memory(unit: Unit, start: int, end: int) -> Hits:
-    """cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, number over 64 KB)."""
-    opening = _CALL.match(unit.text, end)
-    arguments = split_arguments(unit.text, opening.end() - 1) if opening else ()
-    if len(arguments) != 3 or "MaxDynamicSharedMemorySize" not in unit.text[slice(*arguments[1])]:
-        return
-    value = unit.text[slice(*arguments[2])].strip()
-    number = _NUMBER.match(unit.macros.get(value, value))
-    if number and len(number[1]) < 12 and int(number[1]) * int((number[2] or "1")[:12]) > _LDS_BYTES:
-        yield Hit(rule="shared-memory", start=start, end=end, detail=number[0].strip())
 
 
 def judge_texture_fetch(unit: Unit, start: int, end: int) -> Hits:

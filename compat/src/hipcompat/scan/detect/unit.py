@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hipcompat.scan.conditions import Branch, drop_dead_code
+from hipcompat.scan.detect.constants import Constants
 from hipcompat.scan.lexer import Code, lex
 from hipcompat.scan.regions import begins_line, find_device_bodies, is_directive, split_arguments
 
@@ -49,6 +50,7 @@ class Unit:
     """Functions of HIP that a branch for other compilers than NVIDIA's defines."""
     macros: dict[str, str]
     """Macros without parameters, and their text."""
+    constants: Constants
 
     @property
     def text(self) -> str:
@@ -77,6 +79,7 @@ def make_unit(raw: str) -> Unit:
         version_uses=_find_version_uses(code, whole.code, seen.branches),
         defined_twice=_find_defined_twice(code.code, seen.branches),
         macros=macros,
+        constants=Constants(code.code, macros),
     )
 
 

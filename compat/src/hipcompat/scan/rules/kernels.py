@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hipcompat.scan.rule import FNUZ, NO_IMAGES, WAVE64, Rule
+from hipcompat.scan.rule import FNUZ, LDS_64, NO_IMAGES, WAVE64, Rule
 
 KERNEL_RULES = (
     Rule(
@@ -146,8 +146,15 @@ KERNEL_RULES = (
         example="__device__ int f(int a, int b) { return std::max({a, b, 0}); }",
     ),
     Rule(
-        id="shared-memory", severity="warning", archs=("gfx90", "gfx94", "gfx10", "gfx11", "gfx12"),
-        title="a block asks for more than 64 KB of shared memory, which is all there is",
+        id="static-shared-memory", severity="error", archs=LDS_64,
+        title="arrays in shared memory take more than a block can have: 64 KB, on gfx950 160 KB",
+        advice="make the tile smaller, or choose its size by GPU",
+        evidence="https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html",
+        example="constexpr int N = 160;\n__global__ void k() { __shared__ float tile[N][N]; }",
+    ),
+    Rule(
+        id="shared-memory", severity="warning", archs=LDS_64,
+        title="a block asks for more shared memory than it can have: 64 KB, on gfx950 160 KB",
         advice="make the tile smaller, or choose it by hipDeviceProp_t::sharedMemPerBlock",
         evidence="https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html",
         example="void f() { cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 96 * 1024); }",
