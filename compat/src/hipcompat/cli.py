@@ -98,10 +98,22 @@ def _answer(args: argparse.Namespace) -> int:
     answer = verb.answer(args)
     text = dump(answer.value) if getattr(args, "json", False) else printable_lines(answer.text)
     if text:
-        print(text, flush=True)
+        _print_result(text)
     if answer.aside:
         print(printable_lines(answer.aside), file=sys.stderr)
     return _report(answer.fault) if answer.fault else 0
+
+
+def _print_result(text: str) -> None:
+    """Raises FileError where stdout is a file on a full disk; what Python still holds of the text is let go."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        message = f"the result could not be written to standard output: {fault.strerror}"
+        raise FileError(message, hint="make room where the output goes, or send it elsewhere") from fault
 
 
 def _report(error: CompatError) -> int:

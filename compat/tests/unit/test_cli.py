@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,31 @@ def test_an_unknown_name_exits_6_with_a_hint(capsys: pytest.CaptureFixture[str])
     code, out, err = _call(capsys, "facts", "cudaMemcpyAsink")
     assert (code, out) == (6, "")
     assert "hint: did you mean cudaMemcpyAsync" in err
+
+
+def test_of_several_names_the_known_are_told_and_the_others_named(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _call(capsys, "facts", "cudaMallok", "cudaMalloc", "hipMemcpyAsync", "--json")
+    assert code == 6
+    assert [fact["name"] for fact in json.loads(out)] == ["cudaMalloc"]
+    assert "'cudaMallok', 'hipMemcpyAsync' are no public names of CUDA" in err
+    assert "hint: cudaMallok: did you mean cudaMalloc, " in err
+    assert "hipMemcpyAsync: hipMemcpyAsync is HIP's name of cuMemcpyAsync, cudaMemcpyAsync" in err
+
+
+def test_stats_and_names_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _call(capsys, "facts", "--stats", "cudaMalloc")
+    assert (code, out) == (2, "")
+    assert "--stats counts all names" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_one_message() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "hipcompat", "facts", "--stats"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[0].endswith("written to standard output: No space left on device")
+    assert len(done.stderr.splitlines()) == 2
 
 
 def test_stats_count_every_interface(capsys: pytest.CaptureFixture[str]) -> None:

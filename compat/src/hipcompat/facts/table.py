@@ -55,9 +55,15 @@ def lookup(name: str) -> Fact:
     facts = read_facts()
     if name in facts:
         return facts[name]
-    alike = difflib.get_close_matches(name, facts, n=3, cutoff=0.75)
-    hint = f"did you mean {', '.join(alike)}?" if alike else "hipcompat facts --stats says which interfaces are known"
-    raise UnknownNameError(f"{name!r} is no public name of CUDA that the facts know", hint=hint)
+    raise UnknownNameError(f"{name!r} is no public name of CUDA that the facts know", hint=_suggest(name, facts))
+
+
+def _suggest(name: str, facts: Mapping[str, Fact]) -> str:
+    if of_cuda := [fact.name for fact in facts.values() if fact.hip == name]:
+        return f"{name} is HIP's name of {', '.join(of_cuda[:3])}"
+    if alike := difflib.get_close_matches(name, facts, n=3, cutoff=0.75):
+        return f"did you mean {', '.join(alike)}?"
+    return "hipcompat facts --stats says which interfaces are known"
 
 
 def count_facts() -> tuple[tuple[str, int, int, int], ...]:
@@ -84,6 +90,4 @@ def write_facts(facts: Iterable[Fact], path: Path) -> None:
 
 def _parse_line(line: str) -> Fact:
     name, hip, api, kind, source, in_7_0, in_7_2 = line.split("\t")
-    return Fact(
-        name=name, hip=hip, api=api, kind=kind, source=source, in_7_0=_FLAGS[in_7_0], in_7_2=in_7_2 == "y"
-    )
+    return Fact(name=name, hip=hip, api=api, kind=kind, source=source, in_7_0=_FLAGS[in_7_0], in_7_2=in_7_2 == "y")

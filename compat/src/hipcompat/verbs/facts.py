@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from hipcompat.answer import Answer, tabulate
-from hipcompat.errors import UsageError
+from hipcompat.errors import UnknownNameError, UsageError
 from hipcompat.facts import SOURCES, Fact, count_facts, lookup
 
 _IN_7_0 = {True: "yes", False: "no", None: "no list says"}
@@ -19,15 +20,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """Exit 6 for a name that is not known."""
+    """Exit 6 where a name is not known; those that are known are told all the same."""
+    if args.stats and args.names:
+        raise UsageError(f"--stats counts all names, not {args.names[0]!r} alone", hint="names, or --stats")
     if args.stats:
         rows = count_facts()
         heading = ("interface", "names of CUDA", "in ROCm 7.2.4", "in HIP 7.0.2's lists")
         return Answer(text=tabulate([heading, *((api, *map(str, numbers)) for api, *numbers in rows)]), value=rows)
     if not args.names:
         raise UsageError("no name was given", hint="hipcompat facts cudaMemcpyAsync, or --stats")
-    facts = tuple(lookup(name) for name in args.names)
-    return Answer(text="\n\n".join(map(_describe, facts)), value=facts)
+    facts: list[Fact] = []
+    faults: dict[str, UnknownNameError] = {}
+    for name in args.names:
+        try:
+            facts.append(lookup(name))
+        except UnknownNameError as fault:
+            faults[name] = fault
+    return Answer(text="\n\n".join(map(_describe, facts)), value=tuple(facts), fault=_join(faults))
+
+
+def _join(faults: Mapping[str, UnknownNameError]) -> UnknownNameError | None:
+    """One error for all names that are not known."""
+    if len(faults) < 2:  # none, or one that says it all
+        return next(iter(faults.values()), None)
+    names = ", ".join(map(repr, faults))
+    hints = "\n      ".join(f"{name}: {fault.hint}" for name, fault in faults.items())
+    return UnknownNameError(f"{names} are no public names of CUDA that the facts know", hint=hints)
 
 
 def _describe(fact: Fact) -> str:
