@@ -27,8 +27,8 @@ ID = "hipv4-amdgcn-amd-amdhsa--"
 """In front of a row's arch, so that it reads like the id of a bundle's entry."""
 
 DATABASE_FAULTS = (sqlite3.Error, ValueError, OverflowError, MemoryError)
-"""What sqlite3 raises for damaged files: names and numbers that are none bring the next two, and a fault whose words are
-no text the last."""
+"""What sqlite3 raises for damaged files: names and numbers that are none bring the next two, and a fault whose words
+are no text the last."""
 
 _COUNTER, _VALID_FOR, _LIBRARY = slice(24, 28), slice(92, 96), slice(96, 100)
 """Fields of the header that tell how often a file was written, and by which SQLite: they decide nothing.
@@ -47,7 +47,7 @@ def plan_rows_cut(source: ByteSource, archs: AbstractSet[str], spool: BinaryIO) 
                 return Cut(bundles=(new,), before_bytes=source.size_bytes, after_bytes=source.size_bytes)
             after_bytes = _write_rows(old, source, kept, spool)
     except DATABASE_FAULTS as fault:
-        raise RefusedError(f"a database that cannot be read: {fault or type(fault).__name__}") from None
+        raise RefusedError(f"a database that cannot be read: {str(fault) or type(fault).__name__}") from None
     if after_bytes >= source.size_bytes:
         return Cut(bundles=(new,), before_bytes=source.size_bytes, after_bytes=source.size_bytes)
     piece = Span(source=ByteSource(spool.fileno(), after_bytes), start=0, size_bytes=after_bytes)

@@ -26,7 +26,7 @@ def verify_database_files(old: int, new: int, archs: AbstractSet[str]) -> Verifi
                     connection.execute(f"ATTACH ? AS {name}", (f"file:/proc/self/fd/{descriptor}?immutable=1&mode=ro",))
                 yield from _find_faults(connection, counts)
             except (sqlite3.Error, MemoryError) as fault:  # the last for words that are no text
-                yield f"the database cannot be read: {fault or type(fault).__name__}"
+                yield f"the database cannot be read: {str(fault) or type(fault).__name__}"
 
     return collect_faults(find)
 
