@@ -30,7 +30,11 @@ KERNELS = ROOT / "plugins" / "rockiln-kernels"
 PACK_ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1200", "gfx1201")
 TORCH = ROOT / "plugins" / "rockiln-torch"
 TORCH_VERSIONS = ("2.13.0", "2.7.1", "2.8.0")
-JAX_VERSION = "0.6.2"
+JAX = ROOT / "plugins" / "rockiln-jax"
+JAX_VERSIONS = ("0.6.2", "0.6.1", "0.6.0")
+OLDER_JAX_TESTS = tuple(
+    f"tests/test_{name}.py" for name in ("composed", "emulated", "lowering", "partitioned", "sharded", "plugin")
+)
 OLDER_TORCH_TESTS = ("tests/test_opcheck.py", "tests/test_import.py", "tests/test_native.py")
 NIGHTLY_FUZZING = ("--runs", "parsers=1000000", "--runs", "verifier=30000", "--runs", "rewrites=20000")
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -90,6 +94,8 @@ def nightly(session: nox.Session) -> None:
     session.notify("kernels_nightly")
     for version in TORCH_VERSIONS:
         session.notify(f"torch_nightly({version})")
+    for version in JAX_VERSIONS:
+        session.notify(f"jax_nightly({version})")
     session.run("pytest", *(session.posargs or ("tests/integration",)), env={"ROCKILN_NIGHTLY": "1"})
 
 
@@ -223,14 +229,29 @@ def torch_nightly(session: nox.Session, version: str) -> None:
     test_torch(session, version, {"ROCKILN_NIGHTLY": "1"})
 
 
+def install_jax(session: nox.Session, version: str) -> None:
+    """rockiln-jax with one release of JAX; its library is built with the oldest one's headers, whatever is installed."""
+    install_kernels(session)
+    session.install("--quiet", f"jax=={version}", "-e", f"{JAX}[test]", "-e", str(ROOT / "compat"))
+    session.chdir(JAX)
+
+
 @nox.session(name="jax")
 def jax_plugin(session: nox.Session) -> None:
     """rockiln-jax: types; its ops on JAX's CPU, its lowering for rocm, and its handler over a fake HIP and gfxemu."""
-    install_kernels(session)
-    session.install("--quiet", f"jax=={JAX_VERSION}", "-e", f"{ROOT / 'plugins' / 'rockiln-jax'}[test]")
-    session.chdir(ROOT / "plugins" / "rockiln-jax")
+    install_jax(session, JAX_VERSIONS[0])
     session.run("mypy")
     session.run("pytest", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("version", JAX_VERSIONS, ids=JAX_VERSIONS)
+def jax_nightly(session: nox.Session, version: str) -> None:
+    """All of rockiln-jax's tests with nothing left out on the newest JAX; golden, lowering and native ones on others."""
+    install_jax(session, version)
+    is_newest = version == JAX_VERSIONS[0]
+    environ = {"ROCKILN_NIGHTLY": "1"} if is_newest else {}
+    session.run("pytest", *(session.posargs or (() if is_newest else OLDER_JAX_TESTS)), env=environ)
 
 
 @nox.session
@@ -331,6 +352,13 @@ def bench_push(session: nox.Session) -> None:
     """The same built image by rockiln push and by skopeo copy to a Docker registry, as ratios in one run."""
     install_rockiln(session, "test")
     session.run("python", "tests/bench/push_speed.py", *session.posargs)
+
+
+@nox.session
+def bench_cache(session: nox.Session) -> None:
+    """A row from an empty cache, without and with a registry that has its layers, or the row, as ratios in one run."""
+    install_rockiln(session, "test")
+    session.run("python", "tests/bench/remote_cache.py", *session.posargs)
 
 
 @nox.session

@@ -29,7 +29,7 @@ def compute_build_key(planned: PlannedTarget, locked: LockedTarget, compression:
         from rockiln.fatbin.writer_versions import list_writer_versions  # slow to load; rows without a GPU do without
 
         key.update(dump(list_writer_versions()).encode())
-    for value in (planned.target, planned.taken, _strip_host_path(planned), locked, compression):
+    for value in (planned.target, planned.taken, _strip_host_paths(planned), locked, compression):
         key.update(dump(value).encode())
     return key.hexdigest()
 
@@ -65,10 +65,14 @@ def _make_note(folder: Path, key: str, image: Image) -> bytes:
     return make_note(folder, FILES, key=key, digest=image.digest)
 
 
-def _strip_host_path(planned: PlannedTarget) -> dict[str, object]:
-    """The recipe without the folder it lies in, since moving a checkout changes nothing; nor does a budget."""
+NO_BYTE = frozenset({"path", "budget", "smoke_paths", "smoke_data"})
+"""Of a recipe, what decides no byte of an image: where its files lie on this machine, and how large it may become."""
+
+
+def _strip_host_paths(planned: PlannedTarget) -> dict[str, object]:
+    """The recipe without the folders it lies in: moving a checkout changes nothing, nor does another machine."""
     recipe = planned.recipe
-    return {name: getattr(recipe, name) for name in recipe.__dataclass_fields__ if name not in {"path", "budget"}}
+    return {name: getattr(recipe, name) for name in recipe.__dataclass_fields__ if name not in NO_BYTE}
 
 
 def _hash_sources() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.disk import disk_faults_named
 from rockiln.image import Layer
+from rockiln.layer_source import LayerSource, take_layer
 from rockiln.layers import LayerPlan
 from rockiln.scratch import PARTIAL, Scratch
 from rockiln.sealed import read_sealed, write_sealed
@@ -63,6 +64,28 @@ class LayerCache:
         record = {name: getattr(layer, name) for name in names}
         write_sealed(self._index_path(plan, scheme), json.dumps(record, indent=1).encode() + b"\n")
 
+    def list_known(self, digests: Collection[str]) -> Mapping[str, Mapping[str, str | int]]:
+        """KEY-SCHEME → what was noted of it, for each blob of `digests` that plans of this cache gave."""
+        found = {}
+        for path in sorted((self.path / "index").glob("*.json")):
+            record = json.loads(read_sealed(path) or b"{}")
+            if record.get("digest") in digests:
+                found[path.stem] = record
+        return found
+
+    @contextmanager
+    def scratch_file(self) -> Iterator[Path]:
+        """A path on the cache's disk, free, for a blob that is not finished; what is left there vanishes."""
+        with disk_faults_named(self.path), Scratch(self.path / PARTIAL) as folder:
+            yield folder / "blob"
+
+    def adopt(self, path: Path, digest: str) -> None:
+        """Take a whole blob from a scratch file."""
+        blob_path = self.blob_path(digest)
+        path.chmod(MODE)
+        blob_path.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(blob_path)
+
     @contextmanager
     def write_file(self) -> Iterator[tuple[BinaryIO, Callable[[Path], None]]]:
         """A new file, and the function that gives it its name when it is whole; without that call it vanishes."""
@@ -83,9 +106,11 @@ class LayerCache:
 
 
 def write_layers(
-    plans: Sequence[LayerPlan], contents: Contents, cache: LayerCache, scheme: Scheme, jobs: int, console: Console
-) -> tuple[Layer, ...]:
-    """Every plan's layer, from the cache and read again, or written now; `jobs` at a time, the largest first."""
+    plans: Sequence[LayerPlan], contents: Contents, cache: LayerCache, scheme: Scheme, jobs: int, console: Console,
+    source: LayerSource | None = None,
+) -> tuple[Layer, ...]:  # fmt: skip
+    """Every plan's layer, from the cache and read again, from `source`, or written now; `jobs` at a time, the largest
+    first."""
     found = [cache.find(plan, scheme) for plan in plans]
     numbers = sorted(range(len(plans)), key=lambda number: (bool(found[number]), -plans[number].unpacked_bytes))
     workers = min(max(jobs, 1), scheme.max_workers)
@@ -96,7 +121,8 @@ def write_layers(
         ThreadPoolExecutor(workers, "compress") as pool,
         ThreadPoolExecutor(writers, "layer") as writing,
     ):
-        work = _LayerWork(contents, cache, scheme, pool, window=-(-workers // writers) + 1, tell=progress.advance)
+        work = _LayerWork(contents, cache, scheme, pool, window=-(-workers // writers) + 1, tell=progress.advance,
+                          source=source)  # fmt: skip
         futures = {number: writing.submit(work.make, plans[number], found[number]) for number in numbers}
         try:
             for future in as_completed(futures.values()):
@@ -117,15 +143,27 @@ class _LayerWork:
 
     def __init__(
         self, contents: Contents, cache: LayerCache, scheme: Scheme, pool: Executor, *, window: int,
-        tell: Callable[[int], None],
+        tell: Callable[[int], None], source: LayerSource | None,
     ) -> None:  # fmt: skip
         self._contents, self._cache, self._scheme, self._pool = contents, cache, scheme, pool
-        self._window, self._tell = window, tell
+        self._window, self._tell, self._source = window, tell, source
         self.is_stopped = False
 
     def make(self, plan: LayerPlan, found: Layer | None) -> Layer:
         """The layer that was found, if its bytes are what they were, or the same one written anew."""
-        return found if found and self._cache.is_whole(found) else self.write(plan)
+        if found and self._cache.is_whole(found):
+            return found
+        return (self._take(plan, self._source) if self._source else None) or self.write(plan)
+
+    def _take(self, plan: LayerPlan, source: LayerSource) -> Layer | None:
+        with self._cache.scratch_file() as path:
+            layer = take_layer(source, plan, self._scheme, self._contents, path)
+            if layer is None:
+                return None
+            self._cache.adopt(path, layer.digest)
+        self._cache.remember(plan, self._scheme, layer)
+        self._tell(plan.archive_bytes)
+        return layer
 
     def write(self, plan: LayerPlan) -> Layer:
         """Write the blob and remember it."""

@@ -16,6 +16,7 @@ from rockiln.image import Compression, Image
 from rockiln.image_files import image_entries
 from rockiln.invocation import Invocation
 from rockiln.jsonable import write_value
+from rockiln.layer_source import LayerSource
 from rockiln.layers import split
 from rockiln.lock import LockedTarget, require
 from rockiln.plan import PlannedTarget
@@ -46,6 +47,8 @@ class BuildOptions:
     """The image's own programs run behind chroot, where the kernel's namespaces are forbidden."""
     verify: bool = False
     """Read every byte that is kept of artifacts and layers, and replace what is damaged."""
+    layer_source: LayerSource | None = None
+    """Where finished layers may be had that the cache lacks."""
 
 
 def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOptions) -> Image:
@@ -55,7 +58,8 @@ def build_image(planned: PlannedTarget, invocation: Invocation, options: BuildOp
     locked, image = _fetch_and_make(planned, locked, invocation, options, watch)
     key = compute_build_key(planned, locked, options.compression)
     remember_image(folder, key, image)
-    write_times(folder, watch)
+    if options.layer_source is None:  # layers that others wrote say nothing of how long that takes
+        write_times(folder, watch)
     return image
 
 
@@ -137,7 +141,7 @@ def _make_image(
         sizes = add_up_rootfs(planned.id, shared.rootfs, layers, contents, folders.cache_path, console)
         image = write_image(
             planned, locked, layers, contents, folders, options.compression, jobs, console,
-            annotations=annotate(sizes),
+            annotations=annotate(sizes), source=options.layer_source,
         )  # fmt: skip
     with watch.stage("audit"):
         report = audit_build(planned, shared.rootfs, contents, image, invocation)

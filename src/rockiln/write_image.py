@@ -35,6 +35,7 @@ from rockiln.image_config import (
     make_manifest,
 )
 from rockiln.layer_blobs import LayerCache, write_layers
+from rockiln.layer_source import LayerSource
 from rockiln.layers import LayerPlan
 from rockiln.locked import LockedTarget
 from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
@@ -59,11 +60,11 @@ REBUILD_HINT = "rockiln build TARGET writes it anew"
 def write_image(  # noqa: PLR0913, PLR0917  # the last stage needs what all earlier ones made
     planned: PlannedTarget, locked: LockedTarget, plans: Sequence[LayerPlan], contents: Contents, folders: Folders,
     compression: Compression, jobs: int, console: Console, revision: str = "",
-    annotations: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None, source: LayerSource | None = None,
 ) -> Image:  # fmt: skip
-    """Write layers that are not in the cache yet, then the layout; `annotations` go into the manifest."""
+    """Write layers that neither the cache nor `source` has, then the layout; `annotations` go into the manifest."""
     cache = LayerCache(path=folders.layers_path)
-    layers = write_layers(plans, contents, cache, choose_scheme(compression), jobs, console)
+    layers = write_layers(plans, contents, cache, choose_scheme(compression), jobs, console, source)
     config = make_config(planned, locked, layers, revision)
     manifest = make_manifest(config, layers, annotations)
     image = Image(
@@ -155,9 +156,7 @@ def read_image(layout_path: Path) -> Image:
         manifest = json.loads(_read_blob(layout_path, entry))
         config = json.loads(_read_blob(layout_path, manifest["config"]))
         reference = entry["annotations"][IMAGE_NAME].removeprefix(f"{DEFAULT_REGISTRY}/")
-        diff_ids = config["rootfs"]["diff_ids"]
-        layers = [_read_layer(*pair) for pair in zip(manifest["layers"], diff_ids, strict=True)]
-        target_id = config["config"]["Labels"][TARGET_LABEL]
+        image = describe_layout(layout_path, str(entry["digest"]), manifest, config, reference)
     except FileNotFoundError as fault:
         raise ImageError(f"{fault.filename} is missing", hint=REBUILD_HINT) from fault
     except OSError as fault:
@@ -165,11 +164,20 @@ def read_image(layout_path: Path) -> Image:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as fault:
         message = f"{layout_path}: not an image that rockiln wrote: {name_shape_fault(fault)}"
         raise ImageError(message, hint=REBUILD_HINT) from fault
-    for layer in layers:
+    for layer in image.layers:
         _require_size(layout_path, layer)
+    return image
+
+
+def describe_layout(
+    layout_path: Path, digest: str, manifest: Mapping[str, Any], config: Mapping[str, Any], reference: str
+) -> Image:
+    """What manifest and config say. Raises KeyError, TypeError, ValueError or AttributeError for other documents."""
+    pairs = zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True)
     return Image(
-        target_id=target_id, layout_path=layout_path, digest=entry["digest"],
-        config_digest=manifest["config"]["digest"], layers=tuple(layers), reference=reference,
+        target_id=config["config"]["Labels"][TARGET_LABEL], layout_path=layout_path, digest=digest,
+        config_digest=manifest["config"]["digest"], layers=tuple(_read_layer(*pair) for pair in pairs),
+        reference=reference,
     )  # fmt: skip
 
 

@@ -20,6 +20,15 @@ from rockiln.store import Store
 ROOT = Path(__file__).parents[2]
 
 
+def copy_project(project_path: Path) -> None:
+    """What builds read of this one."""
+    project_path.mkdir()
+    for name in ("images", "plugins", "compat"):
+        shutil.copytree(ROOT / name, project_path / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
+    for name in ("matrix.toml", "matrix.lock"):
+        shutil.copyfile(ROOT / name, project_path / name)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RockilnBuilder:
     """One target, built in a copy of the project with a cache of its own."""
@@ -32,11 +41,7 @@ class RockilnBuilder:
     def prepare(cls, folder: Path, target_id: str) -> RockilnBuilder:
         """Copy the project's inputs and fetch every artifact: the warm store."""
         project_path = folder / "project"
-        project_path.mkdir()
-        for name in ("images", "plugins", "compat"):
-            shutil.copytree(ROOT / name, project_path / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
-        for name in ("matrix.toml", "matrix.lock"):
-            shutil.copyfile(ROOT / name, project_path / name)
+        copy_project(project_path)
         builder = cls(target_id=target_id, project_path=project_path, cache_path=folder / "cache")
         builder._run("fetch", "--relock-gone", target_id)
         return builder

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import site
 import subprocess
 import urllib.request
@@ -99,10 +100,10 @@ def list_tags(host: str) -> list[str]:
         return list(json.loads(answer.read())["tags"])
 
 
-def export(machine: Machine, host: str) -> Any:
+def export(machine: Machine, host: str, *more: str) -> Any:
     """The workflow, from the YAML that was written."""
     install = f"--no-deps {ROOT}"
-    words = ("export", "github", SMALL, "--to", f"{host}/you/{{framework}}", "--install", install)
+    words = ("export", "github", SMALL, "--to", f"{host}/you/{{framework}}", "--install", install, *more)
     done = machine.project.run(*words, "--output", str(machine.project.path))
     assert done.returncode == 0, done.stderr
     return yaml.safe_load((machine.project.path / ".github/workflows/images.yml").read_text("utf-8"))
@@ -138,3 +139,23 @@ def test_failing_target_stops_its_step(machine: Machine, host: str) -> None:
     (step,) = [step for step in workflow["jobs"]["promote"]["steps"] if step.get("name") == "Promote"]
     with pytest.raises(AssertionError, match="Promote: "):
         machine.run_job({"steps": [step], "env": {"TARGETS": f"no-such {SMALL}"}}, workflow["env"], {})
+
+
+def test_fresh_machine_takes_the_row_that_another_one_left(machine: Machine, host: str) -> None:
+    """The second run has nothing in its cache, and fetches no artifact."""
+    (machine.project.path / "cosign.pub").write_bytes((machine.project.path.parent / "cosign.pub").read_bytes())
+    workflow = export(machine, host, "--cache-repository", f"{host}/you/cache")
+    build = workflow["jobs"]["build"]
+    (row,) = build["strategy"]["matrix"]["include"]
+    names = ["Install rockiln", "Log in", "Build", "Keep key", "Push", "Smoke", "Clean"]
+    assert machine.run_job(build, workflow["env"], row) == names
+    first = json.loads((machine.project.path / "build" / SMALL / "push.json").read_bytes())["reference"]
+    shutil.rmtree(machine.project.path / "build")
+    kept = machine.project.cache_path.rename(machine.project.cache_path.with_name("kept"))
+    try:
+        assert machine.run_job(build, workflow["env"], row) == names
+        assert not (machine.project.cache_path / "store").exists()
+    finally:
+        shutil.rmtree(machine.project.cache_path, ignore_errors=True)
+        kept.rename(machine.project.cache_path)
+    assert json.loads((machine.project.path / "build" / SMALL / "push.json").read_bytes())["reference"] == first

@@ -12,14 +12,19 @@ from leftovers import flip_byte
 
 from rockiln.build_key import compute_build_key, find_finished_image, remember_image
 from rockiln.built_values import BUILT
+from rockiln.compatibility import read_compatibility
 from rockiln.console import Console
 from rockiln.contents import Contents
 from rockiln.folders import VALUES
 from rockiln.image import Image
 from rockiln.jsonable import write_value
 from rockiln.layers import split
+from rockiln.matrix import read_matrix
+from rockiln.plan import PlannedTarget, make_plan
+from rockiln.recipe import read_recipes
 from rockiln.write_image import write_image
 
+ROOT = Path(__file__).parents[2]
 PLANNED = plan_jax()
 LOCKED = make_locked(PLANNED, make_wheel("jax", "0.6.2"))
 KEY = compute_build_key(PLANNED, LOCKED, "gzip")
@@ -80,6 +85,17 @@ def test_compression_plan_and_lock_are_in_the_key() -> None:
     assert len(keys) == 4
 
 
-def test_folder_of_the_recipe_is_not_in_the_key() -> None:
-    moved = replace(PLANNED, recipe=replace(PLANNED.recipe, path=Path("/elsewhere/image.toml")))
-    assert compute_build_key(moved, LOCKED, "gzip") == KEY
+def plan_all(project_path: Path) -> dict[str, PlannedTarget]:
+    recipes = read_recipes(project_path / "images")
+    plan = make_plan(read_matrix(project_path / "matrix.toml"), recipes, read_compatibility())
+    return {planned.id: planned for planned in plan.targets}
+
+
+def test_folder_of_the_project_is_not_in_the_key(tmp_path: Path) -> None:
+    """Of any of our own rows: another checkout, or another machine's, gives the same keys."""
+    shutil.copytree(ROOT / "images", tmp_path / "images")
+    shutil.copyfile(ROOT / "matrix.toml", tmp_path / "matrix.toml")
+    here, there = plan_all(ROOT), plan_all(tmp_path)
+    assert any(planned.recipe.smoke_paths for planned in here.values())
+    for target_id, planned in here.items():
+        assert compute_build_key(there[target_id], LOCKED, "gzip") == compute_build_key(planned, LOCKED, "gzip")

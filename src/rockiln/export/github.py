@@ -20,6 +20,7 @@ from rockiln.export.scripts import (
     list_build_steps,
     list_promote_steps,
     list_smoke_steps,
+    name_cache,
 )
 
 PATH = ".github/workflows/images.yml"
@@ -46,7 +47,7 @@ def export_github(request: ExportRequest) -> tuple[Document, ...]:
         "permissions": {"contents": "read", **({"packages": "write"} if host == OWN_HOST else {})},
         "concurrency": {"group": "images-${{ github.ref }}", "cancel-in-progress": False},
         "defaults": {"run": {"shell": "bash"}},
-        "env": {"ROCKILN_TO": request.repository, "REGISTRY_HOST": host},
+        "env": {"ROCKILN_TO": request.repository, "REGISTRY_HOST": host, **name_cache(request)},
         "jobs": _make_jobs(request, host),
     }
     return (Document(path=PATH, text=to_yaml([workflow], f"Made by: {request.command}")),)

@@ -11,7 +11,7 @@ from typing import Any
 from rockiln.export.documents import Document, to_yaml
 from rockiln.export.request import ExportRequest, Runner
 from rockiln.export.runs import list_gpu_runs
-from rockiln.export.scripts import CLEAN, Step, list_build_steps, list_promote_steps, list_smoke_steps
+from rockiln.export.scripts import CLEAN, Step, list_build_steps, list_promote_steps, list_smoke_steps, name_cache
 
 PATH = ".gitlab-ci.yml"
 DIGESTS = ["build/*/push.json"]
@@ -23,7 +23,7 @@ def export_gitlab(request: ExportRequest) -> tuple[Document, ...]:
     pipeline: dict[str, Any] = {
         "stages": ["build", "smoke", "promote"],
         "workflow": {"rules": [{"if": f'$CI_COMMIT_BRANCH == "{request.branch}"'}]},
-        "variables": {"ROCKILN_TO": request.repository, "REGISTRY_HOST": host},
+        "variables": {"ROCKILN_TO": request.repository, "REGISTRY_HOST": host, **name_cache(request)},
         "default": {
             "interruptible": False,
             "after_script": [CLEAN],

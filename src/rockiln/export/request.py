@@ -58,6 +58,8 @@ class ExportRequest:
     build_labels: tuple[str, ...] = ()
     runners: tuple[Runner, ...] = ()
     job_image: str = ""
+    cache: str = ""
+    """HOST/NAME that builds take finished layers from and leave them in; "" for none."""
     branch: str = "main"
     is_signed: bool = True
     allow_untested: bool = False

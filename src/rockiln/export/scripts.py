@@ -1,7 +1,7 @@
 """ExportRequest → the shell steps that every CI system runs: POSIX sh, the same words everywhere.
 
-They read TARGETS and TIER, ROCKILN_TO (the repository), and of the secrets REGISTRY_HOST, REGISTRY_USER,
-REGISTRY_PASSWORD, COSIGN_PRIVATE_KEY and COSIGN_PASSWORD.
+They read TARGETS and TIER, ROCKILN_TO (the repository), ROCKILN_REMOTE_CACHE (that of the cache), and of the secrets
+REGISTRY_HOST, REGISTRY_USER, REGISTRY_PASSWORD, COSIGN_PRIVATE_KEY and COSIGN_PASSWORD.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rockiln.export.request import ExportRequest
 TOOLS = 'tools="${RUNNER_TEMP:-/tmp}/rockiln${CI_JOB_ID:-}"\n'
 LOGGED_IN = TOOLS + 'export DOCKER_CONFIG="$tools/docker"\n'
 READ = """python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["reference"])'"""
+CACHE = "ROCKILN_REMOTE_CACHE"
 CLEAN = TOOLS + 'rm -rf "$tools"\n'
 """Machines of one's own keep what a job leaves: the key must go, whatever happened."""
 SECRETS = ("REGISTRY_USER", "REGISTRY_PASSWORD")
@@ -33,16 +34,38 @@ class Step:
 def list_build_steps(request: ExportRequest) -> tuple[Step, ...]:
     """Build a shard, push it by digest, smoke what was pushed."""
     args = "".join(f"{shlex.quote(word)} " for word in request.build_args)
+    args += f'--cache-from "${CACHE}" ' if request.cache else ""
     build = f'"$tools/bin/rockiln" build {args}"$target"'
     attest = '"$tools/bin/rockiln" attest "$target" --key "$tools/cosign.key"'
     push = '"$tools/bin/rockiln" push "$target" --to "$ROCKILN_TO"'
+    push += f' --cache-to "${CACHE}"' if request.cache else ""
+    push += ' --cache-key "$tools/cosign.key"' if request.cache and request.is_signed else ""
     return (
         *_install(request),
-        Step(name="Build", script=TOOLS + _each(build)),
-        Step(name="Log in", script=_log_in(request), publishes=True),
+        *_build(request, _each(build)),
         Step(name="Push", script=LOGGED_IN + _each(*((attest,) if request.is_signed else ()), push), publishes=True),
         Step(name="Smoke", script=LOGGED_IN + _each(_name_reference(), _smoke(request, "cpu")), publishes=True),
     )
+
+
+def _build(request: ExportRequest, script: str) -> tuple[Step, ...]:
+    """Who reads a cache logs in before; the key comes after the build, which has no use for it."""
+    if not request.cache:
+        return (
+            Step(name="Build", script=TOOLS + script),
+            Step(name="Log in", script=TOOLS + _log_in() + _keep_key(request), publishes=True),
+        )
+    keep = Step(name="Keep key", script=f"{TOOLS}umask 077\n{_keep_key(request)}", publishes=True)
+    return (
+        Step(name="Log in", script=TOOLS + _log_in(), publishes=True),
+        Step(name="Build", script=LOGGED_IN + script),
+        *([keep] if request.is_signed else []),
+    )
+
+
+def name_cache(request: ExportRequest) -> dict[str, str]:
+    """The variable that the steps read, where there is a cache."""
+    return {CACHE: request.cache} if request.cache else {}
 
 
 def list_smoke_steps(request: ExportRequest) -> tuple[Step, ...]:
@@ -50,7 +73,7 @@ def list_smoke_steps(request: ExportRequest) -> tuple[Step, ...]:
     smoke = _each(_name_reference(), _smoke(request, "$TIER"))
     return (
         *_install(request),
-        Step(name="Log in", script=_log_in(request), publishes=True),
+        Step(name="Log in", script=TOOLS + _log_in() + _keep_key(request), publishes=True),
         Step(name="Smoke", script=LOGGED_IN + smoke, publishes=True),
     )
 
@@ -62,7 +85,7 @@ def list_promote_steps(request: ExportRequest) -> tuple[Step, ...]:
     words += ["--allow-untested"] if request.allow_untested else []
     return (
         *_install(request),
-        Step(name="Log in", script=_log_in(request), publishes=True),
+        Step(name="Log in", script=TOOLS + _log_in() + _keep_key(request), publishes=True),
         Step(name="Promote", script=LOGGED_IN + _each(_name_reference(), " ".join(words)), publishes=True),
     )
 
@@ -80,8 +103,8 @@ def _install(request: ExportRequest) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _log_in(request: ExportRequest) -> str:
-    """What `docker login` writes, and the key: readable by this user alone. Without a user, registries are public."""
+def _log_in() -> str:
+    """What `docker login` writes, readable by this user alone. Without a user, registries are public."""
     lines = [
         "umask 077",
         'mkdir -p "$tools/docker"',
@@ -90,9 +113,12 @@ def _log_in(request: ExportRequest) -> str:
         """  printf '{"auths":{"%s":{"auth":"%s"}}}\\n' "$REGISTRY_HOST" "$auth" >"$tools/docker/config.json\"""",
         "fi",
     ]
-    if request.is_signed:
-        lines.append("""printf '%s\\n' "$COSIGN_PRIVATE_KEY" >"$tools/cosign.key\"""")
-    return TOOLS + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def _keep_key(request: ExportRequest) -> str:
+    """For this user alone, too: behind what sets that."""
+    return """printf '%s\\n' "$COSIGN_PRIVATE_KEY" >"$tools/cosign.key"\n""" if request.is_signed else ""
 
 
 def _smoke(request: ExportRequest, tier: str) -> str:

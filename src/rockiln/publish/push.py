@@ -52,25 +52,32 @@ def push_layout(
     is_dry: bool = False,
 ) -> Pushed:  # fmt: skip
     """Ask first, then mount from `siblings` (repositories of the same registry), then upload. Raises RegistryError."""
-    sources = layout.blobs
-    readable = [name for name in siblings if _is_readable(repository.sibling(name), sources[0].digest)]
-    total_bytes = sum(source.size_bytes for source in sources)
+    blobs = push_blobs(f"push {layout.target_id}", layout.blobs, repository, siblings, threads, console, is_dry=is_dry)
+    manifests = [*(image.manifest for image in layout.images), *filter(None, (layout.index,))]
+    return Pushed(
+        target_id=layout.target_id,
+        reference=f"{repository.name}@{layout.digest}",
+        blobs=blobs,
+        manifests=tuple(_push_manifests(manifests, repository, is_dry=is_dry)),
+        is_dry=is_dry,
+    )
+
+
+def push_blobs(
+    title: str, sources: Sequence[BlobSource], repository: Repository, siblings: Sequence[str], threads: int,
+    console: Console, *, is_dry: bool = False,
+) -> tuple[PushedBlob, ...]:  # fmt: skip
+    """Each blob there, mounted from `siblings` or uploaded, `threads` at a time. Raises RegistryError."""
+    readable = [name for name in siblings if sources and _is_readable(repository.sibling(name), sources[0].digest)]
     ended = threading.Event()
-    with console.progress(f"push {layout.target_id}", total_bytes, "bytes") as progress:
+    with console.progress(title, sum(source.size_bytes for source in sources), "bytes") as progress:
 
         def push(source: BlobSource) -> PushedBlob:
             way = _push_blob(source, repository, readable, progress, is_dry=is_dry)
             return PushedBlob(digest=source.digest, size_bytes=source.size_bytes, way=way)
 
         blobs = list(map_threads(push, sources, threads, ended))
-    manifests = [*(image.manifest for image in layout.images), *filter(None, (layout.index,))]
-    return Pushed(
-        target_id=layout.target_id,
-        reference=f"{repository.name}@{layout.digest}",
-        blobs=tuple(sorted(blobs, key=lambda blob: blob.digest)),
-        manifests=tuple(_push_manifests(manifests, repository, is_dry=is_dry)),
-        is_dry=is_dry,
-    )
+    return tuple(sorted(blobs, key=lambda blob: blob.digest))
 
 
 def _push_manifests(manifests: Sequence[Manifest], repository: Repository, *, is_dry: bool) -> list[str]:

@@ -14,6 +14,7 @@ from rockiln.plan import PlannedTarget
 from rockiln.scratch import remove_abandoned
 from rockiln.verbs.answer import Answer, format_bytes
 from rockiln.verbs.arguments import add_build_options, add_engine, add_jobs, add_json, add_targets
+from rockiln.verbs.cache_options import RemoteCache, add_cache_source, open_cache
 from rockiln.verbs.diff import measure_image
 from rockiln.verbs.registry_options import add_registry_options, read_access
 
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the image's own programs run: chroot is for root in a container that forbids namespaces",
     )  # fmt: skip
     add_engine(parser)
+    add_cache_source(parser)
     add_registry_options(parser)
     add_jobs(parser)
     add_json(parser)
@@ -59,20 +61,30 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
     First of all, what killed builds left is removed, even if nothing has to be done.
     """
-    from rockiln.verbs.smoke import smoke_target
-
     for path in invocation.folders.scratch_paths:
         remove_abandoned(path)
-    images, lines = [], []
-    fault: RockilnError | None = None
     chosen = invocation.select(tuple(args.targets))
     if args.relock_own:
         from rockiln.relock import relock_own
 
         relock_own(chosen, invocation)
+    with open_cache(args, invocation) as cache:
+        built = _build_all(chosen, args, invocation, cache)
+        if cache and (said := cache.layers.describe()):
+            invocation.console.say(said)
+    return built
+
+
+def _build_all(
+    chosen: tuple[PlannedTarget, ...], args: argparse.Namespace, invocation: Invocation, cache: RemoteCache | None
+) -> Answer:
+    from rockiln.verbs.smoke import smoke_target
+
+    images, lines = [], []
+    fault: RockilnError | None = None
     for planned in chosen:
         earlier = find_earlier(planned, args, invocation)
-        image = have_image(planned, args, invocation)
+        image = have_image(planned, args, invocation, cache)
         images.append(image)
         lines.append(describe_image(image))
         if over := judge_sizes(planned, earlier, args, invocation):
@@ -88,19 +100,26 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     return Answer(text="\n".join(lines), value=images, fault=fault)
 
 
-def have_image(planned: PlannedTarget, args: argparse.Namespace, invocation: Invocation) -> Image:
-    """What an earlier build left, where it would be made again; else what the pipeline makes."""
+def have_image(
+    planned: PlannedTarget, args: argparse.Namespace, invocation: Invocation, cache: RemoteCache | None = None
+) -> Image:
+    """What an earlier build left here or in the cache's repository, where it would be made again; else what the
+    pipeline makes."""
     from rockiln.build_key import find_current_image
 
     current = None if args.verify else find_current_image(planned, invocation, args.compression)
     if current:
         invocation.console.say(f"{planned.id}: up to date")
         return current
+    taken = cache.take_row(planned, args, invocation) if cache and not args.verify else None
+    if taken and cache:
+        invocation.console.say(f"{planned.id}: taken from {cache.repository.name}, signed")
+        return taken
     from rockiln.pipeline import BuildOptions, build_image  # loads every stage
 
     options = BuildOptions(
         compression=args.compression, relock_gone=args.relock_gone, bundle_path=args.bundle, verify=args.verify,
-        is_chrooted=args.sandbox == "chroot",
+        is_chrooted=args.sandbox == "chroot", layer_source=cache.layers if cache else None,
     )  # fmt: skip
     return build_image(planned, invocation, options)
 

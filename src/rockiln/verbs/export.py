@@ -51,6 +51,8 @@ def _add_ci_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--build-args", default="", metavar="WORDS", help="further options of rockiln build")
     group.add_argument("--branch", default="main", help="what is published from (default: main)")
     group.add_argument("--job-image", default="", metavar="IMAGE", help="the container image that jobs run in")
+    group.add_argument("--cache-repository", default="", metavar="HOST/NAME",
+                       help="where builds take finished layers from, and leave them")  # fmt: skip
     group.add_argument("--unsigned", action="store_true", help="sign nothing; without it, CI needs a key")
     group.add_argument("--allow-untested", action="store_true", help="publish rows for whose GPUs there is no runner")
 
@@ -143,6 +145,7 @@ def make_request(args: argparse.Namespace, invocation: Invocation) -> ExportRequ
         build_labels=tuple(filter(None, args.build_runner.split(","))),
         runners=parse_runners(args.runner),
         job_image=args.job_image,
+        cache=args.cache_repository,
         branch=args.branch,
         is_signed=not args.unsigned,
         allow_untested=args.allow_untested,
@@ -200,6 +203,6 @@ def _repeat_command(args: argparse.Namespace) -> str:
 
 _DEFAULTS: dict[str, object] = {
     "to": "", "shards": 1, "runner": [], "build_runner": "", "install": "rockiln", "package": [], "build_args": "",
-    "branch": "main", "job_image": "", "unsigned": False, "allow_untested": False, "image": "", "gpus": 2, "group": [],
-    "node_label": [], "shm_size": "8Gi", "builder_image": "rockiln-builder", "bundle": "",
+    "branch": "main", "job_image": "", "cache_repository": "", "unsigned": False, "allow_untested": False, "image": "",
+    "gpus": 2, "group": [], "node_label": [], "shm_size": "8Gi", "builder_image": "rockiln-builder", "bundle": "",
 }  # fmt: skip

@@ -11,6 +11,7 @@ from rockiln.invocation import Invocation
 from rockiln.plan import PlannedTarget
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_engine, add_jobs, add_json, add_targets
+from rockiln.verbs.cache_options import add_cache_destination
 from rockiln.verbs.registry_options import add_destination, add_promotion, add_registry_options, add_signing
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """TARGET..., and the options of push, smoke --attest and promote."""
     add_targets(parser)
     add_destination(parser)
+    add_cache_destination(parser)
     add_engine(parser)
     add_signing(parser)
     add_promotion(parser)

@@ -11,6 +11,7 @@ from rockiln.jsonable import write_value
 from rockiln.plan import PlannedTarget
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_jobs, add_json, add_targets
+from rockiln.verbs.cache_options import add_cache_destination, parse_cache, push_to_cache
 from rockiln.verbs.image_words import ATTACHED
 from rockiln.verbs.registry_options import add_destination, add_registry_options
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """TARGET..., --to, --dry-run, --plain-http, --ca, --jobs, --json."""
+    """TARGET..., --to, --dry-run, --cache-to, --cache-key, --plain-http, --ca, --jobs, --json."""
     add_targets(parser)
     add_destination(parser)
+    add_cache_destination(parser)
     add_registry_options(parser)
     add_jobs(parser)
     add_json(parser)
@@ -31,6 +33,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """Push each target in turn, so that the later ones find the layers of the earlier ones."""
     from rockiln.publish.push import describe_pushed
 
+    if args.cache_to:
+        parse_cache(args.cache_to, "--cache-to")  # before the long part
     chosen = invocation.select(tuple(args.targets))
     pushed = [push_target(planned, args, invocation) for planned in chosen]
     return Answer(text="\n".join(map(describe_pushed, pushed)), value=pushed)
@@ -41,6 +45,7 @@ def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: In
     from rockiln.publish.destinations import find_destination, list_siblings
     from rockiln.publish.layout import read_layout
     from rockiln.publish.push import push_layout
+    from rockiln.registry_cache.push_cache import describe_pushed_cache
     from rockiln.verbs.registry_options import count_threads, open_registry
     from rockiln.verbs.smoke import read_built_image
 
@@ -61,6 +66,8 @@ def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: In
             digest = layout.images[0].manifest.digest
             attached = push_if_attested(repository, attached_path, digest, invocation.console)
             pushed = replace(pushed, attached=attached)
+    if cached := push_to_cache(planned, layout, destination, args, invocation):
+        invocation.console.say(describe_pushed_cache(cached))
     if not args.dry_run:
         write_value(pushed, invocation.folders.target_path(planned.id) / "push.json")
     return pushed

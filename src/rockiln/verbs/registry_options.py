@@ -15,6 +15,7 @@ from rockiln.sign.key_files import PASSWORD, load_key, load_private_key
 from rockiln.sign.keys import PrivateKey
 
 if TYPE_CHECKING:
+    from rockiln.download.patience import Patience
     from rockiln.publish.attested import OpenSealed, Seal
     from rockiln.publish.promote import SignIndex
     from rockiln.registry.client import RegistryClient
@@ -77,15 +78,17 @@ def read_access(args: argparse.Namespace, invocation: Invocation) -> Access:
 
 @contextmanager
 def open_registry(
-    reference: Reference, args: argparse.Namespace, invocation: Invocation, *, to_push: bool
-) -> Iterator[RegistryClient]:
+    reference: Reference, args: argparse.Namespace, invocation: Invocation, *, to_push: bool,
+    patience: Patience | None = None,
+) -> Iterator[RegistryClient]:  # fmt: skip
     """A client for the reference's repository, logged in. Cut uploads are remembered in the cache."""
     from rockiln.registry.client import open_repository
     from rockiln.registry.upload_notes import NotesFolder
 
     notes = NotesFolder(path=invocation.folders.cache_path / "uploads")
     access = read_access(args, invocation)
-    with open_repository(reference, invocation.environ, access=access, notes=notes) as repository:
+    opened = open_repository(reference, invocation.environ, access=access, patience=patience, notes=notes)
+    with opened as repository:
         repository.log_in(to_push=to_push)
         yield repository
 
