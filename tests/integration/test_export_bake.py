@@ -14,26 +14,21 @@ import sys
 import tarfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from real_debs import unpack_deb
+from real_debs import fetch_alone, unpack_deb
 from rockiln.compatibility import read_compatibility
 from rockiln.console import Console
 from rockiln.engines.docker import DockerEngine
 from rockiln.engines.protocol import Command, Completed, Loaded
-from rockiln.fetch import fetch_artifacts
 from rockiln.image import Image
-from rockiln.matrix import Source, read_matrix
+from rockiln.matrix import read_matrix
 from rockiln.plan import make_plan
 from rockiln.recipe import read_recipes
-from rockiln.resolve.apt_folder import Archive, find_keyring, open_apt
-from rockiln.resolve.debs import resolve_debs
-from rockiln.resolve.hosts import source_urls
 from rockiln.smoke import find_checks, run_smoke
-from rockiln.store import Store
 from rockiln.write_image import read_image
 from small_project import SMALL, SmallProject
 from smokable_project import make_smokable
@@ -42,10 +37,6 @@ pytestmark = [pytest.mark.docker, pytest.mark.network, pytest.mark.userns, pytes
 ROOT = Path(__file__).parents[2]
 JAX = "jax-0.6.2-cpu-py3.11-debian-12"
 BUILDER, BAKED = "rockiln-tests/builder", "rockiln-tests/jax"
-TRIXIE = Source(
-    name="trixie", kind="debian-archive", distribution="debian", suites=("trixie",), components=("main",),
-    keyring="debian-archive-keyring.gpg",
-)  # fmt: skip
 STARTER = '#!/bin/sh\nPYTHONPATH=/opt/rockiln exec /usr/bin/python3.11 -m rockiln "$@"\n'
 PLATFORMS = [word for minor in (34, 28, 17) for word in ("--platform", f"manylinux_2_{minor}_x86_64")]
 
@@ -60,18 +51,7 @@ def run(*words: str, folder: Path, environ: dict[str, str]) -> str:
 def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A Docker configuration of its own, with buildx."""
     folder = tmp_path_factory.mktemp("docker")
-    archive = Archive(
-        source=TRIXIE, url=source_urls(TRIXIE, read_matrix(ROOT / "matrix.toml"), os.environ)[0],
-        keyring_path=find_keyring(TRIXIE, ROOT),
-    )  # fmt: skip
-    with open_apt((archive,), folder / "cache", os.environ) as apt:
-        (deb,) = [deb for deb in resolve_debs(apt, ["docker-buildx"]) if deb.name == "docker-buildx"]
-    store = Store(folder / "cache" / "store")
-    matrix = read_matrix(ROOT / "matrix.toml")
-
-    with_trixie = replace(matrix, sources={**matrix.sources, deb.source: TRIXIE})
-    fetch_artifacts([deb], with_trixie, store, os.environ, 1, Console(None))
-    tree = unpack_deb(store.path_of(deb), folder / "tree")
+    tree = unpack_deb(fetch_alone("docker-buildx", "trixie", folder / "cache"), folder / "tree")
     plugins = folder / "config" / "cli-plugins"
     plugins.mkdir(parents=True)
     shutil.copy(tree / "usr/libexec/docker/cli-plugins/docker-buildx", plugins)
