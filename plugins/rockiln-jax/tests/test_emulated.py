@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -11,14 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from cased_calls import CasedCall, list_cases
 from fake.cpu_route import route_cpu
 from fake_hip.machine import FakeHip
 from harness.execute import Prepared, describe_call, execute, prepare
-from harness.judge import make_cases
-from harness.rotation import read_rotation
+from harness.rotation import NIGHTLY, read_rotation
 from rockiln_jax import ops
-from rockiln_jax.calls import OpParams
-from rockiln_jax.forms import make_form
 from rockiln_jax.primitives import bind_call
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.dispatch import Dispatcher
@@ -30,15 +27,22 @@ from rockiln_kernels.table import make_family_variants, read_families, read_tabl
 GPUS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
 
 
+def pick_cells() -> list[tuple[str, str]]:
+    """Each family on one of the four GPUs by day, on all by night."""
+    rotation, families = read_rotation(), read_families()
+    every = [(family, arch) for family in families for arch in GPUS]
+    return [(own, gpu) for own, gpu in every if NIGHTLY or gpu == GPUS[(rotation + families.index(own)) % len(GPUS)]]
+
+
 def _build(family: str, arch: str, keys: frozenset[str] = frozenset()) -> Pack:
+    """The named variants, else one by rotation."""
     variants = make_family_variants(family, ARCHS[arch])
     chosen = [item for item in variants if item.key in keys] or [variants[read_rotation() % len(variants)]]
     return build_pack(ARCHS[arch], chosen, find_toolchain(), CompileCache(folder=find_cache_folder()), jobs=1)
 
 
-@pytest.mark.parametrize("family", read_families())
-def test_bytes_are_the_emulated_ones(family: str, tmp_path: Path) -> None:
-    arch = GPUS[(read_rotation() + read_families().index(family)) % len(GPUS)]
+@pytest.mark.parametrize(("family", "arch"), pick_cells())
+def test_bytes_are_the_emulated_ones_and_golden(family: str, arch: str, tmp_path: Path) -> None:
     pack = _build(family, arch)
     if not pack.manifest.variants:
         pytest.skip(f"absent from the pack: {pack.manifest.absent[0].reason}")
@@ -46,34 +50,27 @@ def test_bytes_are_the_emulated_ones(family: str, tmp_path: Path) -> None:
     [variant] = pack.manifest.variants
     hip = FakeHip(arch)
     with route_cpu(hip, arch, {arch: tmp_path / "pack"}) as dispatcher:
-        _compare(dispatcher, pack, variant.op, variant.cell)
+        if not any(_compare(dispatcher, pack, case) for case in list_cases(variant.op, variant.cell)):
+            pytest.skip("no case of this variant, contiguous and aligned")
     assert hip.count("launches") >= len(variant.launches)
 
 
-def _compare(dispatcher: Dispatcher, pack: Pack, op: str, cell: str) -> None:
-    """The first case that the variant takes, as JAX has it: contiguous."""
-    spec, form = read_table()[op], make_form(op)
+def _compare(dispatcher: Dispatcher, pack: Pack, cased: CasedCall) -> bool:
+    """Whether the variant takes the case; then JAX's bytes are those of gfxemu alone, and right by a golden case."""
+    spec, case = read_table()[cased.op], cased.case
     [variant] = pack.manifest.variants
-    for case in make_cases(op, cell):
-        arrays = {name: np.ascontiguousarray(array) for name, array in case.arrays.items()}
-        case = replace(case, arrays=arrays)  # noqa: PLW2901  # as JAX has it
-        plan = dispatcher.planner.make_plan(describe_call(spec, cell, case), pack.manifest.arch)
-        if case.is_misaligned or plan.kernel != variant.key:
-            continue
-        prepared = prepare(spec, cell, case, pack, variant)
-        assert isinstance(prepared, Prepared)
-        expected = execute(prepared, case, pack)
-        scalars = {item.name: item.default for item in spec.scalars} | dict(case.scalars)
-        params = OpParams(
-            present=tuple(array.name in arrays for array in spec.inputs),
-            scalars=form.bind_scalars(scalars),
-            dtypes=tuple(spec.cell_dtypes(cell)[axis] for axis in form.open_axes),
-        )
-        given = [jnp.asarray(arrays[array.name]) for array in spec.inputs if array.name in arrays]
-        for output, got in zip(spec.outputs, bind_call(op, params, given), strict=True):
-            assert np.asarray(got).tobytes() == expected[output.name].tobytes(), f"{case.name}: {output.name}"
-        return
-    pytest.skip("no case of this variant, contiguous and aligned")
+    if dispatcher.planner.make_plan(describe_call(spec, cased.cell, case), pack.manifest.arch).kernel != variant.key:
+        return False
+    prepared = prepare(spec, cased.cell, case, pack, variant)
+    assert isinstance(prepared, Prepared)
+    expected = execute(prepared, case, pack)
+    params, given = cased.bind()
+    got = dict(zip((item.name for item in spec.outputs), bind_call(cased.op, params, given), strict=True))
+    for name, value in got.items():
+        assert np.asarray(value).tobytes() == expected[name].tobytes(), f"{case.name}: {name}"
+    if cased.golden:
+        assert cased.golden.find_faults({name: np.asarray(value) for name, value in got.items()}) == []
+    return True
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from rockiln_jax.forms import OpForm
 from rockiln_kernels.expressions import Value
 from rockiln_kernels.outputs import OutputValue, list_outputs
 from rockiln_kernels.selection.call_text import count_strides, format_call
-from rockiln_kernels.spec import ArrayValue, Call, Rejected, check_call
+from rockiln_kernels.spec import Accepted, ArrayValue, Call, Rejected, check_call
 
 WIDE = "float64"
 """Taken for f32 by the compositions, so that gradients can be checked in it."""
@@ -26,6 +26,8 @@ class OpParams:
     scalars: tuple[Value, ...]
     dtypes: tuple[str, ...]
     """Of each axis that no input decides, in the spec's order."""
+    copies: int = 1
+    """Of packed sequences: they, and the rows they lie in, come in so many equal parts, none of which sees another."""
 
     def spread(self, arrays: Sequence[Any]) -> list[Any]:
         """One entry an input of the spec, None where it is absent."""
@@ -51,14 +53,20 @@ def make_call(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> Call:
     )
 
 
-def infer_outputs(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> tuple[OutputValue, ...]:
-    """Shapes and dtypes of the outputs. Raises TypeError or ValueError, with the rule, for what the op refuses."""
+def accept_call(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> Accepted:
+    """What the spec makes of the call. Raises TypeError or ValueError, with the rule, for what the op refuses."""
     call = make_call(form, params, arrays)
     accepted = check_call(form.spec, call)
     if isinstance(accepted, Rejected):
         kind = TypeError if accepted.kind == "type" else ValueError
         raise kind(f"{accepted.reason} [{format_call(call)}]")
-    return list_outputs(form.spec, call.arrays, accepted)
+    return accepted
+
+
+def infer_outputs(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> tuple[OutputValue, ...]:
+    """Shapes and dtypes of the outputs. Raises as accept_call does."""
+    accepted = accept_call(form, params, arrays)
+    return list_outputs(form.spec, make_call(form, params, arrays).arrays, accepted)
 
 
 def is_wide(arrays: Sequence[Any]) -> bool:

@@ -81,6 +81,7 @@ def _run_gradient(
         present=tuple(value is not None for value in given),
         scalars=tuple(scalars[item.name] for item in own.spec.scalars),
         dtypes=(),
+        copies=params.copies,
     )
     values = bind_call(gradient.op, call, [value for value in given if value is not None])
     targets = dict(gradient.outputs)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from jax import ffi
+from jax.interpreters import mlir
 
 from rockiln_jax.calls import OpParams, is_wide, make_call
 from rockiln_jax.forms import OpForm
@@ -22,6 +23,8 @@ from rockiln_kernels.dispatch.planner import Plan, Planner
 
 TARGET = "rockiln_call"
 LOGGER = logging.getLogger("rockiln_jax")
+DIVIDED = ("fused_moe",)
+"""Starts of names of ops whose compositions XLA divides badly: one that takes an expert at a time gathers all."""
 KINDS = {"f32": 4, "i32": 2, "bool": 2}
 """rockiln_kind of a scalar's kind."""
 
@@ -66,13 +69,40 @@ def close_route(platform: str) -> None:
     _ROUTES.pop(platform, None)
 
 
+def is_divided(ctx: Any) -> bool:
+    """Whether XLA's partitioner is to divide what is being lowered: jit on several devices, not within shard_map.
+
+    An exported module outlives this process, and with it the rule by which calls are divided.
+    """
+    context = ctx.module_context
+    devices = getattr(context.axis_context, "device_assignment", None)
+    return devices is not None and len(devices) > 1 and not context.lowering_parameters.for_export
+
+
+def lower_divided(form: OpForm, ctx: Any, *operands: Any, call: OpParams) -> Any:
+    """A lowering rule, where is_divided: each device runs its part."""
+    from rockiln_jax.partitioned import make_divided
+
+    divided = make_divided(form, call, ctx.avals_in)
+    return mlir.lower_fun(divided, multiple_results=True)(ctx, *operands)
+
+
 def lower_call(form: OpForm, platform: str, composition: Any, ctx: Any, *operands: Any, call: OpParams) -> Any:
     """A lowering rule: one custom call, or the composition."""
     route = _ROUTES.get(platform)
     plan = make_plan(route, form, call, ctx.avals_in) if route else None
     if route is None or plan is None or plan.provider != "pack":
-        return composition(ctx, *operands, call=call)
+        return lower_composition(form, composition, ctx, *operands, call=call)
+    if is_divided(ctx):
+        return lower_divided(form, ctx, *operands, call=call)
     return ffi.ffi_lowering(route.target)(ctx, *operands, **write_attributes(form, call))
+
+
+def lower_composition(form: OpForm, composition: Any, ctx: Any, *operands: Any, call: OpParams) -> Any:
+    """A lowering rule: the composition, which XLA divides well by itself but for DIVIDED."""
+    if form.spec.name.startswith(DIVIDED) and is_divided(ctx):
+        return lower_divided(form, ctx, *operands, call=call)
+    return composition(ctx, *operands, call=call)
 
 
 def make_plan(route: Route, form: OpForm, call: OpParams, arrays: Sequence[Any]) -> Plan | None:

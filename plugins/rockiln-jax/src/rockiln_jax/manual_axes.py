@@ -41,6 +41,13 @@ def allow_replication_check(primitive: Primitive) -> None:
             rule(primitive)
 
 
+def show_devices(primitive: Primitive) -> None:
+    """JAX tells lowering rules which devices they lower for if the primitive asks; there is no public way to ask."""
+    from jax._src import dispatch
+
+    dispatch.prim_requires_devices_during_lowering.add(primitive)
+
+
 def _read_axes(array: Any) -> frozenset[Any]:
     value = array if isinstance(array, jax.core.ShapedArray) else jax.typeof(array)
     return frozenset(getattr(value, "vma", ()))

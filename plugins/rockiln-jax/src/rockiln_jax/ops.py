@@ -6,6 +6,7 @@ Arrays come in the spec's order, scalars by keyword; scalars are Python numbers,
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,9 +20,13 @@ from rockiln_jax.primitives import bind_call
 from rockiln_kernels.table import read_table
 
 
-def call_op(op: str, *arrays: Any, **words: Any) -> Any:
-    """An op by name: its output, or a tuple of them. Raises TypeError and ValueError, with the rule that is broken."""
+def call_op(op: str, *arrays: Any, copies: int = 1, **words: Any) -> Any:
+    """An op by name: its output, or a tuple of them. Raises TypeError and ValueError, with the rule that is broken.
+
+    `copies`: packed sequences and their rows come in so many equal parts, which devices may share.
+    """
     form, params, given = bind_words(op, arrays, words)
+    params = replace(params, copies=copies) if copies != 1 else params
     there = [jnp.asarray(array) for array in given]
     outputs = make_differentiable(op, params)(*there) if form.spec.gradient else bind_call(op, params, there)
     return outputs if len(outputs) > 1 else outputs[0]

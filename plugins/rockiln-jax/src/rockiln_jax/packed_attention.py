@@ -74,7 +74,8 @@ def attend_packed(
 
     def attend(*arrays: Array) -> Array:
         words = write_words(call.scale, call.is_causal, call.window_left, arrays[0].shape[-3])
-        out: Array = ops.attention_prefill(*pack_arrays(*arrays), **words)[0]
+        copies = arrays[0].shape[0] if arrays[0].ndim == 4 else 1
+        out: Array = ops.call_op(OP, *pack_arrays(*arrays), copies=copies, **words)[0]
         return out.reshape(arrays[0].shape)
 
     ways = dict.fromkeys(call.platforms, attend)

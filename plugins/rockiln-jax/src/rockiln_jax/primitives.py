@@ -17,8 +17,9 @@ from rockiln_jax.calls import OpParams, infer_outputs, is_wide
 from rockiln_jax.composed import compose
 from rockiln_jax.dtypes import JAX_DTYPES
 from rockiln_jax.forms import OpForm, make_form
-from rockiln_jax.lowering import list_platforms, lower_call
-from rockiln_jax.manual_axes import allow_replication_check, drop_axes, find_varying, match_varying
+from rockiln_jax.lowering import list_platforms, lower_call, lower_composition
+from rockiln_jax.manual_axes import allow_replication_check, drop_axes, find_varying, match_varying, show_devices
+from rockiln_jax.packed_batch import can_pack, pack_calls
 
 
 @lru_cache(maxsize=256)
@@ -29,12 +30,13 @@ def make_primitive(op: str) -> Primitive:
     composition = _forget_axes(mlir.lower_fun(partial(run_composition, form), multiple_results=True))
     primitive.def_impl(partial(_apply, op))
     primitive.def_abstract_eval(partial(_infer, form))
-    mlir.register_lowering(primitive, composition)
+    mlir.register_lowering(primitive, partial(lower_composition, form, composition))
     for platform in list_platforms():
         mlir.register_lowering(primitive, partial(lower_call, form, platform, composition), platform=platform)
     ad.primitive_jvps[primitive] = partial(_differentiate, op)
     batching.primitive_batchers[primitive] = partial(_batch, op)
     allow_replication_check(primitive)
+    show_devices(primitive)
     return primitive
 
 
@@ -101,16 +103,18 @@ def _make_zero(primal: Any) -> Any:
 
 
 def _batch(op: str, arrays: Sequence[Any], places: Sequence[Any], *, call: OpParams) -> tuple[Any, tuple[int, ...]]:
-    """One call where the batch is one more leading dim that folds; else one call after another."""
+    """One call where the batch is one more leading dim that folds, or more sequences; else one call after another."""
     moved = [
         array if place is batching.not_mapped else jax.numpy.moveaxis(array, place, 0)
         for array, place in zip(arrays, places, strict=True)
     ]
     is_batched = [place is not batching.not_mapped for place in places]
     form = make_form(op)
-    if _folds(form, call, is_batched):
+    size = next(array.shape[0] for array, own in zip(moved, is_batched, strict=True) if own)
+    if size and can_pack(form, call, is_batched):
+        own = pack_calls(form, call, moved, is_batched, size, partial(bind_call, op))
+    elif _folds(form, call, is_batched):
         outputs = bind_call(op, call, moved)
-        size = next(array.shape[0] for array, own in zip(moved, is_batched, strict=True) if own)
         own = [_unfold(form, place, output, size) for place, output in enumerate(outputs)]
     else:
         own = list(_map_calls(op, call, moved, is_batched))

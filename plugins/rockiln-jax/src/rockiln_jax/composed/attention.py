@@ -7,7 +7,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
-from rockiln_jax.composed.narrow import widen
+from rockiln_jax.composed.narrow import narrow, widen
 
 
 def weigh_keys(scores: Array, seen: Array, sinks: Array | None) -> tuple[Array, Array]:
@@ -28,9 +28,7 @@ def count_starts(starts: Array, places: Array) -> Array:
     return jnp.sum(starts[None, :] <= places[:, None], axis=-1, dtype=jnp.int32)
 
 
-def see_packed(
-    starts_q: Array, starts_k: Array, queries: int, keys: int, *, causal: bool, window_left: int
-) -> Array:
+def see_packed(starts_q: Array, starts_k: Array, queries: int, keys: int, *, causal: bool, window_left: int) -> Array:
     """bool [queries, keys]: of the same sequence, not later than the query, and within the window."""
     rows, columns = jnp.arange(queries), jnp.arange(keys)
     own_q = count_starts(starts_q, rows) - 1
@@ -66,9 +64,11 @@ def attention_prefill(
     scores = multiply_heads("hgld,shd->hgls", group_heads(q, groups), widen(k)).reshape(heads, queries, keys) * scale
     weights, lse = weigh_keys(scores, seen, sinks)
     grouped = weights.reshape(groups, heads // groups, queries, keys)
+    rows = count_starts(cu_seqlens_q, jnp.arange(queries))
+    lse = jnp.where((rows >= 1) & (rows < cu_seqlens_q.shape[0]), lse, -jnp.inf)  # in no sequence, there is no sink
     used = jnp.any(seen, axis=0)[:, None, None]  # NaN of a key that nobody sees reaches nobody
     out = multiply_heads("hgls,shd->lhgd", grouped, jnp.where(used, widen(v), 0.0))
-    return out.reshape(queries, heads, width).astype(q.dtype), lse.astype(jnp.float32)
+    return out.reshape(queries, heads, width).astype(q.dtype), narrow(lse, jnp.float32)
 
 
 def attention_prefill_backward(

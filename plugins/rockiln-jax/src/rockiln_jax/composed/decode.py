@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from rockiln_jax.composed.attention import multiply_heads, weigh_keys
-from rockiln_jax.composed.narrow import widen
+from rockiln_jax.composed.narrow import narrow, widen
 from rockiln_kernels.specs.mla_decode import LATENT
 
 
@@ -16,7 +16,7 @@ def gather_tokens(cache: Array, tables: Array, counts: Array, scale: Array | Non
     """f32 [B, MB * BS, ...] of a cache [NB, BS, ...]; what lies behind a sequence's end is 0."""
     pages = jnp.take(cache, tables, axis=0, mode="clip")
     tokens = widen(pages.reshape(tables.shape[0], -1, *cache.shape[2:]))
-    tokens = tokens if scale is None else tokens * scale.astype(tokens.dtype)
+    tokens = tokens if scale is None else tokens * scale
     is_own = jnp.arange(tokens.shape[1])[None, :] < counts[:, None]
     return jnp.where(is_own.reshape(*is_own.shape, *([1] * (tokens.ndim - 2))), tokens, 0.0)
 
@@ -41,7 +41,7 @@ def attend_cache(
     weights, lse = weigh_keys(scores, seen, sinks)
     own = weights.reshape(groups, heads // groups, batch, queries, tokens)
     out = multiply_heads("hgbls,bshd->blhgd", own, v).reshape(batch, queries, heads, v.shape[3])
-    return out.astype(q.dtype), lse.reshape(heads, batch, queries).transpose(1, 2, 0).astype(jnp.float32)
+    return out.astype(q.dtype), narrow(lse.reshape(heads, batch, queries).transpose(1, 2, 0), jnp.float32)
 
 
 def paged_decode(

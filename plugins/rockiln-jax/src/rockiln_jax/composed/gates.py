@@ -29,7 +29,23 @@ def gate_gelu(g: Array, _alpha: float) -> Array:
 
 def gate_gelu_tanh(g: Array, _alpha: float) -> Array:
     """g * sigmoid(2 z), which is g / 2 * (1 + tanh z), without cancellation."""
-    return g * jax.nn.sigmoid((2.0 * _ROOT) * (g + 0.044715 * g * g * g))
+    value: Array = _divide_gelu_tanh(g)
+    return value
+
+
+@jax.custom_jvp
+def _divide_gelu_tanh(g: Array) -> Array:
+    """As one quotient, which a CPU computes faster than sigmoid; its own derivative would be inf / inf of -11."""
+    return g / (1.0 + jnp.exp(g * (-2.0 * _ROOT - (2.0 * _ROOT * 0.044715) * (g * g))))
+
+
+@_divide_gelu_tanh.defjvp
+def _differentiate_gelu_tanh(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (g,), (tangent,) = primals, tangents
+    weight = jax.nn.sigmoid((2.0 * _ROOT) * (g + 0.044715 * g * g * g))
+    rise = (2.0 * _ROOT) * (1.0 + (3.0 * 0.044715) * g * g)
+    bend = jnp.where(weight == 0.0, 0.0, g * weight * (1.0 - weight) * rise)  # 0, and not 0 * inf, far below
+    return _divide_gelu_tanh(g), (weight + bend) * tangent
 
 
 def split_pair(x: Array, *, interleaved: bool) -> tuple[Array, Array]:
@@ -38,6 +54,11 @@ def split_pair(x: Array, *, interleaved: bool) -> tuple[Array, Array]:
         return x[..., 0::2], x[..., 1::2]
     half = x.shape[-1] // 2
     return x[..., :half], x[..., half:]
+
+
+def _cut(g: Array, u: Array, limit: float) -> tuple[Array, Array]:
+    """Both cut at limit. At the limit itself the slope is that of what is not cut, as in the gradient's kernels."""
+    return jnp.where(g > limit, limit, g), jnp.where(jnp.abs(u) > limit, jnp.copysign(limit, u), u)
 
 
 def apply_gate(
@@ -50,7 +71,7 @@ def apply_gate(
     """
     g, u = (widen(part) for part in split_pair(x, interleaved=interleaved))
     if limit > 0.0:
-        g, u = jnp.minimum(g, limit), jnp.clip(u, -limit, limit)
+        g, u = _cut(g, u, limit)
     u = jnp.where(u == 0.0, 0.0, u) if signs_zero and not up_offset else u + up_offset
     return gate(g, alpha) * u
 
@@ -76,7 +97,7 @@ def gate_and_mul_backward(
 ) -> tuple[Array]:  # fmt: skip
     """dx [..., D2] of dy [..., D2 / 2] and x; 0 where limit cuts."""
     g, u = (widen(part) for part in split_pair(x, interleaved=interleaved))
-    cut_g, cut_u = (jnp.minimum(g, limit), jnp.clip(u, -limit, limit)) if limit > 0.0 else (g, u)
+    cut_g, cut_u = _cut(g, u, limit) if limit > 0.0 else (g, u)
     wide = widen(dy)
     value, slope = jax.jvp(partial(_call_gate, gate, alpha), (cut_g,), (jnp.ones_like(cut_g),))
     dg, du = wide * (cut_u + up_offset) * slope, wide * value

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from rockiln_jax.composed.narrow import read_bits, split_last, widen
+from rockiln_jax.composed.narrow import narrow, read_bits, split_last, widen
 
 
 def choose(values: Array, count: int, is_open: Array | None = None) -> Array:
@@ -41,7 +41,7 @@ def weigh(scores: Array, ids: Array, *, renormalise: bool, scaling: float) -> tu
     chosen = jnp.take_along_axis(scores, ids, axis=-1)
     if renormalise:
         chosen = chosen / jnp.sum(chosen, axis=-1, keepdims=True)
-    return (chosen * scaling).astype(jnp.float32), ids
+    return narrow(chosen * scaling, jnp.float32), ids
 
 
 def topk_softmax(logits: Array, *, top: int, renormalise: bool, scaling: float) -> tuple[Array, Array]:

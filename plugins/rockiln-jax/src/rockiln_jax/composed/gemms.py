@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from rockiln_jax.composed.gates import apply_gate, gate_gelu, gate_gelu_tanh, gate_silu
-from rockiln_jax.composed.narrow import dequantise_mx, widen
+from rockiln_jax.composed.narrow import dequantise_mx, narrow, widen
 from rockiln_kernels.specs.gemm_mx import FORMATS
 
 GATES = {"_silu": gate_silu, "_gelu": gate_gelu, "_gelu_tanh": gate_gelu_tanh}
@@ -52,7 +52,7 @@ def gemm_fp8(
     """out [..., N] bf16; a_scale and b_scale hold one number, or one a row."""
     product = multiply(widen(a), widen(b))
     product = product * (a_scale.reshape(*a.shape[:-1], 1) if a_scale.size > 1 else a_scale)
-    return (finish(product * b_scale, bias, suffix, interleaved=interleaved).astype(jnp.bfloat16),)
+    return (narrow(finish(product * b_scale, bias, suffix, interleaved=interleaved), jnp.bfloat16),)
 
 
 def widen_blocks(codes: Array, scale: Array, rows: int = 128) -> Array:
@@ -70,7 +70,7 @@ def gemm_fp8_block(
     """out [..., N] bf16; a_scale [M, cdiv(K, 128)], b_scale [cdiv(N, 128), cdiv(K, 128)]."""
     wide = widen_blocks(a, a_scale.reshape(*a.shape[:-1], a_scale.shape[-1]), rows=1)
     product = multiply(wide, widen_blocks(b, b_scale))
-    return (finish(product, bias, suffix, interleaved=interleaved).astype(jnp.bfloat16),)
+    return (narrow(finish(product, bias, suffix, interleaved=interleaved), jnp.bfloat16),)
 
 
 def gemm_mx(base: str, suffix: str, *arrays: Array, interleaved: bool = False) -> tuple[Array]:
@@ -81,7 +81,7 @@ def gemm_mx(base: str, suffix: str, *arrays: Array, interleaved: bool = False) -
     a = widen(a) if a_format == "bf16" else dequantise_mx(a, places.pop(0), a_format)
     b = dequantise_mx(places.pop(0), places.pop(0), b_format)
     bias = places[0] if places else None
-    return (finish(multiply(a, b), bias, suffix, interleaved=interleaved).astype(jnp.bfloat16),)
+    return (narrow(finish(multiply(a, b), bias, suffix, interleaved=interleaved), jnp.bfloat16),)
 
 
 def _fix_dtype(composition: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import DTypeLike
 
 from rockiln_jax.dtypes import JAX_DTYPES
 from rockiln_kernels.dtypes import DTYPES
@@ -24,6 +25,11 @@ MX_BLOCK = 32
 def widen(x: Array) -> Array:
     """f64 as it is, all else in f32."""
     return x if x.dtype in {jnp.dtype(jnp.float32), jnp.dtype(jnp.float64)} else x.astype(jnp.float32)
+
+
+def narrow(x: Array, dtype: DTypeLike) -> Array:
+    """The result in the op's dtype; f64 stays f64, for differences of slopes."""
+    return x if x.dtype == jnp.dtype(jnp.float64) else x.astype(dtype)
 
 
 def split_last(x: Array, size: int) -> Array:

@@ -43,9 +43,7 @@ def _add_before(norm: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[A
     return add_norm
 
 
-def rms_norm_backward(
-    dy: Array, x: Array, weight: Array, *, eps: float, weight_offset: float
-) -> tuple[Array, Array]:
+def rms_norm_backward(dy: Array, x: Array, weight: Array, *, eps: float, weight_offset: float) -> tuple[Array, Array]:
     """dx like x, dweight [N]."""
     own, wide, slope = widen(weight) + weight_offset, widen(x), widen(dy)
     inverse = jax.lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True) + eps)
