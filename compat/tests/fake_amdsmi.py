@@ -131,6 +131,14 @@ class FakeSmi:
             raise AmdSmiLibraryException(2)
         return 255
 
+    def get_gpu_fan_rpms(self, processor_handle: int, sensor_idx: int) -> int:
+        if processor_handle == 100:
+            raise AmdSmiLibraryException(2)
+        return 1500
+
+    def is_P2P_accessible(self, processor_handle_src: int, processor_handle_dst: int) -> bool:  # noqa: N802  # amdsmi's
+        return processor_handle_src < processor_handle_dst
+
     def get_pcie_info(self, processor_handle: int) -> dict[str, dict[str, Any]]:
         static = {"max_pcie_width": 16, "max_pcie_speed": 32, "pcie_interface_version": 5, "slot_type": "OAM"}
         metric = {"pcie_width": 8, "pcie_speed": 16000, "pcie_bandwidth": 0, "pcie_replay_count": 7}

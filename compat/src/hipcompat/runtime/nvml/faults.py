@@ -10,10 +10,14 @@ from typing import Self, cast
 from hipcompat.runtime.nvml.names import read_names
 
 _CODES = {name: number for name, number in read_names()[1].items() if name.startswith("NVML_ERROR_")}
-UNINITIALIZED, INVALID_ARGUMENT, NOT_SUPPORTED, NOT_FOUND, LIBRARY_NOT_FOUND, UNKNOWN = (
+(
+    UNINITIALIZED, INVALID_ARGUMENT, NOT_SUPPORTED, NOT_FOUND, LIBRARY_NOT_FOUND, FUNCTION_NOT_FOUND, VERSION_MISMATCH,
+    UNKNOWN,
+) = (
     _CODES[f"NVML_ERROR_{word}"]
-    for word in ("UNINITIALIZED", "INVALID_ARGUMENT", "NOT_SUPPORTED", "NOT_FOUND", "LIBRARY_NOT_FOUND", "UNKNOWN")
-)
+    for word in ("UNINITIALIZED", "INVALID_ARGUMENT", "NOT_SUPPORTED", "NOT_FOUND", "LIBRARY_NOT_FOUND",
+                 "FUNCTION_NOT_FOUND", "ARGUMENT_VERSION_MISMATCH", "UNKNOWN")
+)  # fmt: skip
 _FROM_AMDSMI = {
     1: "INVALID_ARGUMENT", 2: "NOT_SUPPORTED", 3: "NOT_SUPPORTED", 8: "TIMEOUT", 10: "NO_PERMISSION", 15: "MEMORY",
     18: "DRIVER_NOT_LOADED", 30: "IN_USE", 31: "NOT_FOUND", 32: "UNINITIALIZED", 34: "DRIVER_NOT_LOADED", 40: "NO_DATA",
@@ -57,9 +61,9 @@ BY_NAME = {_name_class(name): CLASSES[number] for name, number in _CODES.items()
 
 
 def say_error(value: int) -> str:
-    """A code's text."""
+    """A code's text, as NVML writes it where it is the code's name: Not Supported."""
     found = next((name for name, number in _CODES.items() if number == value), "")
-    return found.removeprefix("NVML_ERROR_").replace("_", " ").capitalize() or f"NVML error {value}"
+    return string.capwords(found.removeprefix("NVML_ERROR_").replace("_", " ")) or f"NVML Error {value}"
 
 
 def refuse() -> NVMLError:

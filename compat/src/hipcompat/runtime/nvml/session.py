@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
 from hipcompat.runtime.nvml.faults import (
+    FUNCTION_NOT_FOUND,
     INVALID_ARGUMENT,
     LIBRARY_NOT_FOUND,
     UNINITIALIZED,
@@ -29,30 +31,40 @@ class Session:
     def __init__(self) -> None:
         self._smi: Any = None
         self._count = 0
+        self._lock = threading.Lock()
         self._devices: tuple[Device, ...] = ()
 
     def open(self) -> None:
-        """NVMLError_LibraryNotFound where amdsmi or its library is missing."""
-        if not self._count:
+        """NVMLError_LibraryNotFound where amdsmi or its library is missing. Nothing stays open where it fails."""
+        with self._lock:
+            if not self._count:
+                self._start()
+            self._count += 1
+
+    def _start(self) -> None:
+        try:
+            smi = importlib.import_module("amdsmi")
+        except (ImportError, KeyError, OSError, AttributeError) as fault:  # KeyError: amdsmi without libamd_smi.so
+            raise NVMLError(LIBRARY_NOT_FOUND) from fault
+        with faults_translated():
+            smi.amdsmi_init()
             try:
-                smi = importlib.import_module("amdsmi")
-            except (ImportError, KeyError, OSError, AttributeError) as fault:  # KeyError: amdsmi without libamd_smi.so
-                raise NVMLError(LIBRARY_NOT_FOUND) from fault
-            with faults_translated():
-                smi.amdsmi_init()
                 handles = smi.amdsmi_get_processor_handles()
-            self._smi = smi
-            self._devices = tuple(Device(index, handle) for index, handle in enumerate(handles))
-        self._count += 1
+            except BaseException:
+                smi.amdsmi_shut_down()
+                raise
+        self._smi = smi
+        self._devices = tuple(Device(index, handle) for index, handle in enumerate(handles))
 
     def close(self) -> None:
         """NVMLError_Uninitialized without an open()."""
-        self.require()
-        self._count -= 1
-        if not self._count:
-            smi, self._smi, self._devices = self._smi, None, ()
-            with faults_translated():
-                smi.amdsmi_shut_down()
+        with self._lock:
+            self.require()
+            self._count -= 1
+            if not self._count:
+                smi, self._smi, self._devices = self._smi, None, ()
+                with faults_translated():
+                    smi.amdsmi_shut_down()
 
     def require(self) -> None:
         """NVMLError_Uninitialized before nvmlInit."""
@@ -72,9 +84,15 @@ class Session:
         return self._smi
 
     def ask(self, name: str, device: object, *args: object) -> Any:  # what amdsmi says
-        """Call amdsmi_NAME for a device. NVMLError_InvalidArgument for what is no handle."""
+        """Call amdsmi_NAME for a device; of more devices among `args`, their handles.
+
+        NVMLError_InvalidArgument for what is no handle, NVMLError_FunctionNotFound where this amdsmi has no such call.
+        """
         self.require()
         if not isinstance(device, Device):
             raise NVMLError(INVALID_ARGUMENT)
+        function = getattr(self._smi, f"amdsmi_{name}", None)
+        if function is None:
+            raise NVMLError(FUNCTION_NOT_FOUND)
         with faults_translated():
-            return getattr(self._smi, f"amdsmi_{name}")(device.handle, *args)
+            return function(device.handle, *(arg.handle if isinstance(arg, Device) else arg for arg in args))
