@@ -33,7 +33,8 @@ CXX_WORDS = (
     b"__gfx", b"hip_", b"asm", b"<<<", b"__nv_", b"cooperative_groups", b"mma.h", b"cutlass", b"cumem", b"culaunch",
     b"cumodule", b"cuctx", b"cudevice", b"custream", b"cuinit", b"cuevent", b"cufunc", b"cugraph", b"culink", b"cuget",
     b"cucomplex", b"optix", b"cutensor", b"cute/", b"nvsci", b"__half2", b"cufile", b"float4", b"texture", b"culibrary",
-    b"cukernel", b"cuarray", b"cutex", b"cusurf",
+    b"compute_", b"arch=sm_", b"cudriver", b"hipd", b"hipmem",
+    b"hipruntimeget", b"cukernel", b"cuarray", b"cutex", b"cusurf",
 )  # fmt: skip
 """In small letters; a file without any of them is not read further."""
 PYTHON_WORDS = (

@@ -13,6 +13,9 @@ LONGEST_CALL = 4_000
 """Characters after which an unclosed parenthesis is given up."""
 _DEEPEST_CALL = 64
 _INDENT = 200
+_ROUND = re.compile(r"[()]")
+_LAST_WORD = re.compile(r"([A-Za-z_]\w*)\s*$")
+_LONGEST_HEADER = 2_000
 _LONGEST_DIRECTIVE = 20_000
 
 
@@ -50,6 +53,18 @@ def find_closing(code: str, opening: int) -> int:
         if not depth:
             return match.end()
     return len(code)
+
+
+def find_function(code: str, body: int) -> tuple[str, int]:
+    """The name of the function whose body begins at `body`, and where its parameters open; empty for a lambda."""
+    closing = code.rfind(")", max(0, body - _LONGEST_HEADER), body)
+    depth = 0
+    for match in reversed(list(_ROUND.finditer(code, max(0, body - _LONGEST_HEADER), closing + 1))):
+        depth += 1 if match.group() == ")" else -1
+        if not depth:
+            name = _LAST_WORD.search(code, max(0, match.start() - _INDENT), match.start())
+            return (name[1], match.start()) if name else ("", match.start())
+    return "", body
 
 
 def merge_ranges(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from hipcompat.facts import read_facts
 from hipcompat.scan.detect.names import find_meaning
 from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.regions import is_directive
 from hipcompat.translate.edit import Edit
 from hipcompat.translate.torch import TORCH_HEADERS, TORCH_NAMES
 
@@ -28,9 +29,30 @@ def find_name_edits(unit: Unit, *, renames_sources: bool) -> Iterator[Edit]:
         hip = find_hip_name(match.group())
         if hip and not any(start <= match.start() < end for start, end in includes):
             yield Edit(start=match.start(), end=match.end(), text=hip)
+    yield from find_pasted_edits(unit)
     for match in _CUB.finditer(unit.text):
         before = match[1] or match[2] or match[3] or ""
         yield Edit(start=match.start(), end=match.end(), text=f"{before}hipcub")
+
+
+_PASTED = re.compile(
+    r"\b(?:cuda|cu(?:blas|fft|rand|sparse|solverDn)|CU(?:BLAS|FFT|RAND|SPARSE|SOLVER)_)(?=\w*\s*##)|(?<=##)cuda(?=[A-Z])"
+)
+_PREFIXES = {
+    "cuda": "hip", "cublas": "hipblas", "cufft": "hipfft", "curand": "hiprand", "cusparse": "hipsparse",
+    "cusolverDn": "hipsolverDn", "CUBLAS_": "HIPBLAS_", "CUFFT_": "HIPFFT_", "CURAND_": "HIPRAND_",
+    "CUSPARSE_": "HIPSPARSE_", "CUSOLVER_": "HIPSOLVER_",
+}  # fmt: skip
+
+
+def find_pasted_edits(unit: Unit) -> Iterator[Edit]:
+    """cuda##f → hip##f: the beginning of a name, which by itself is none."""
+    if "##" not in unit.text:
+        return
+    for match in _PASTED.finditer(unit.text):
+        whole = _IDENTIFIER.match(unit.text, match.start())
+        if is_directive(unit.text, match.start()) and not (whole and find_hip_name(whole.group())):
+            yield Edit(start=match.start(), end=match.end(), text=_PREFIXES[match.group()])
 
 
 def find_hip_name(name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from hipcompat.facts import provided
+from hipcompat.scan.detect.literals import find_runs
 from hipcompat.scan.detect.unit import Unit, make_unit
 from hipcompat.scan.lexer import lex
 from hipcompat.scan.text import is_binary, read_text
@@ -79,9 +80,8 @@ def _list_missing_headers(unit: Unit, became: str) -> str:
 
 
 def _find_string_edits(unit: Unit) -> Iterator[Edit]:
-    """Names in the literals that hold device code."""
-    for start, end in unit.code.literals:
-        body = unit.code.text[start:end]
+    """Names in the literals, and runs of them, that hold device code."""
+    for start, _, body in find_runs(unit):
         if _KERNEL_TEXT.search(body):
             for match in _IDENTIFIER.finditer(body):
                 if hip := find_hip_name(match.group()):

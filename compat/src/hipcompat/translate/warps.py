@@ -2,7 +2,7 @@
 
 A full mask means "whoever is here" in CUDA, 32 lanes at most: a shuffle gets the active mask and a width of 32 (of
 warpSize where its function counts lanes by warpSize: its groups are whole waves); a vote gets the active lanes of the
-caller's 32, so that it gives the same answer on wavefronts of 64.
+caller's 32, so that it gives the same answer on wavefronts of 64, or, where lanes are counted by warpSize, of the wave.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _FIRST = "(__lane_id() & 32)"
 _ACTIVE = "__activemask()"
 _OWN_LANES = f"{_ACTIVE} & (0xffffffffull << {_FIRST})"
 _SHUFFLE_ARGUMENTS = 3
+_COUNTED = re.compile(r"(?<![\w.])(__popc|__ffs)\s*\(\s*$")
+_NEAR = 40
 _BITS = frozenset(("ballot", "match_any", "match_all"))
 
 
@@ -37,6 +39,9 @@ def find_mask_edits(unit: Unit) -> Iterator[Edit]:
             yield Edit(start=arguments[0][0], end=arguments[0][1], text="")
         elif match[1].startswith("shfl"):
             yield from _edit_shuffle(arguments, "warpSize" if waves.has(match.start()) else "32")
+        elif waves.has(match.start()):
+            yield Edit(start=arguments[0][0], end=arguments[0][1], text=_ACTIVE)
+            yield from _count_wave(unit, match)
         else:
             yield Edit(start=arguments[0][0], end=arguments[0][1], text=_OWN_LANES)
             if match[1] in _BITS:
@@ -47,6 +52,13 @@ def _edit_shuffle(arguments: tuple[tuple[int, int], ...], width: str) -> Iterato
     yield Edit(start=arguments[0][0], end=arguments[0][1], text=_ACTIVE)
     if len(arguments) == _SHUFFLE_ARGUMENTS:
         yield Edit(start=arguments[-1][1], end=arguments[-1][1], text=f", {width}")
+
+
+def _count_wave(unit: Unit, match: re.Match[str]) -> Iterator[Edit]:
+    """__popc and __ffs of a ballot of the wave count its 64 bits."""
+    counted = _COUNTED.search(unit.text, max(0, match.start() - _NEAR), match.start())
+    if match[1] in _BITS and counted:
+        yield Edit(start=counted.end(1), end=counted.end(1), text="ll")
 
 
 def _narrow(start: int, end: int) -> Iterator[Edit]:

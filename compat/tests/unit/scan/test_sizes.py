@@ -28,7 +28,7 @@ STATIC = {
     "two arrays": (KERNEL.format("__shared__ float a[10000]; if (x) { __shared__ float b[10000]; }"), 80_000),
     "one of two": (KERNEL.format("if constexpr (A) { __shared__ int a[10000]; } else { __shared__ int b[10000]; }"), 0),
     "constants": (
-        f"#define N 256\nconstexpr int M = N / 2;\n{KERNEL.format('static __shared__ __align__(16) double a[M][N], b[2];')}",
+        "#define N 256\n" + KERNEL.format("constexpr int M = N / 2; __shared__ __align__(16) double a[M][N], b[2];"),
         262_160,
     ),
     "an enumerator": ("enum { W = 100 };\n" + KERNEL.format("__shared__ float4 a[W * W];"), 160_000),

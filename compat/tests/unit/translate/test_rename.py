@@ -56,6 +56,34 @@ CASES = {
         "int n = prop.warpSize; int f(int v) { return __shfl_sync(-1, v, 0); }",
         "int n = prop.warpSize; int f(int v) { return __shfl_sync(__activemask(), v, 0, 32); }",
     ),
+    "a helper that gets warpSize": (
+        ("__device__ int f(int v, int n) { return __shfl_xor_sync(-1, v, n / 2); }\n"
+        "__global__ void k() { f(1, warpSize); }"),
+        ("__device__ int f(int v, int n) { return __shfl_xor_sync(__activemask(), v, n / 2, warpSize); }\n"
+        "__global__ void k() { f(1, warpSize); }"),
+    ),
+    "a helper of a helper": (
+        ("__device__ int f(int n) { return __shfl_sync(-1, n, 0); } __device__ int h(int a, int w) { return f(w); }\n"
+        "__device__ int g(int n) { return __shfl_sync(-1, n, 0); }\n__global__ void k() { h(3, warpSize); g(4); }"),
+        ("__device__ int f(int n) { return __shfl_sync(__activemask(), n, 0, warpSize); } "
+        "__device__ int h(int a, int w) { return f(w); }\n"
+        "__device__ int g(int n) { return __shfl_sync(__activemask(), n, 0, 32); }\n"
+        "__global__ void k() { h(3, warpSize); g(4); }"),
+    ),
+    "votes of a wave": (
+        ("__device__ int f(int p) { if (__any_sync(~0u, p)) return __popc(__ballot_sync(~0u, p)) + warpSize; "
+        "return __ffs(p); }"),
+        ("__device__ int f(int p) { if (__any_sync(__activemask(), p)) "
+        "return __popcll(__ballot_sync(__activemask(), p)) + warpSize; return __ffs(p); }"),
+    ),
+    "a ballot of a wave in 32 bits stays one": (
+        "__device__ unsigned f(int p) { p /= warpSize; return __ballot_sync(~0u, p); }",
+        "__device__ unsigned f(int p) { p /= warpSize; return __ballot_sync(__activemask(), p); }",
+    ),
+    "a pasted name": (
+        "#define C(f) cuda##f()\n#define D(x) CUBLAS_##x\n#define E(x) cudaMemcpy##x cudaFoo##x x##_cuda\n",
+        "#define C(f) hip##f()\n#define D(x) HIPBLAS_##x\n#define E(x) hipMemcpy##x hipFoo##x x##_cuda\n",
+    ),
     "a shuffle with a width": ("__shfl_sync(-1, v, 0, 16)", "__shfl_sync(__activemask(), v, 0, 16)"),
     "a shuffle by warpSize": (
         "__shfl_xor_sync(~0u, v, warpSize / 2)", "__shfl_xor_sync(__activemask(), v, warpSize / 2, warpSize)",

@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from hipcompat.scan.detect import patterns, surroundings
+from hipcompat.scan.detect.assembly import find_asm_hits
 from hipcompat.scan.detect.includes import find_include_hits
+from hipcompat.scan.detect.literals import find_option_hits, read_kernel_strings
 from hipcompat.scan.detect.names import Meaning, find_meaning
 from hipcompat.scan.detect.shared_memory import find_shared_memory_hits
 from hipcompat.scan.detect.signatures import find_signature_hits
 from hipcompat.scan.detect.unit import Unit, defines_itself
+from hipcompat.scan.detect.values import find_value_hits
 from hipcompat.scan.detect.waves import find_wave_hits
 from hipcompat.scan.rule import Hit, Hits
 
@@ -23,7 +26,7 @@ _CALL = re.compile(r"\s*[(<]")
 Answer = Callable[[Unit, int, int], Iterator[Hit]]
 
 ANSWERS: dict[str, Answer] = {
-    "mask": surroundings.judge_mask, "asm": surroundings.judge_asm, "warpsize": surroundings.judge_warpsize,
+    "mask": surroundings.judge_mask, "warpsize": surroundings.judge_warpsize,
     "last-error": surroundings.judge_last_error,
     "texture-fetch": surroundings.judge_texture_fetch,
 }  # fmt: skip
@@ -34,7 +37,13 @@ _CAPTURING = frozenset(("capture", "capture-refused"))
 
 
 def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
-    """Hits in the order of the text, and the renamed names with their counts."""
+    """Hits in the order of the text, and the renamed names with their counts; also in kernels that strings hold."""
+    hits, renamed = _find_code_hits(unit)
+    strings = (*find_option_hits(unit), *read_kernel_strings(unit, _find_code_hits, renamed))
+    return tuple(sorted((*hits, *strings), key=lambda hit: (hit.start, hit.rule))), renamed
+
+
+def _find_code_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     renamed: Counter[str] = Counter()
     left_out = (Hit(rule="cudacc-qualifier", start=start, end=end) for start, end in unit.left_out)
     twice = (Hit(rule="cudacc-fallback", start=a, end=b, detail=unit.text[a:b]) for a, b in unit.defined_twice)
@@ -44,7 +53,9 @@ def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     hits += find_wave_hits(unit)
     hits += find_signature_hits(unit)
     hits += find_shared_memory_hits(unit)
-    return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule))), renamed
+    hits += find_asm_hits(unit)
+    hits += find_value_hits(unit)
+    return tuple(hits), renamed
 
 
 def _find_names(unit: Unit, renamed: Counter[str]) -> Hits:

@@ -22,8 +22,8 @@ _FP8 = re.compile(r"__nv_fp8(?:x[24])?_e[45]m[32]$|__NV_E[45]M[32]$")
 _EPILOGUE = re.compile(r"CUBLASLT_EPILOGUE_(?:\w*AUX\w*|D\w+|BGRAD\w+)$")
 _OTHER = {
     "__AMDGCN_WAVEFRONT_SIZE": "wavefront-macro", "__AMDGCN_WAVEFRONT_SIZE__": "wavefront-macro",
-    "__GFX9__": "wavefront-macro", "hip_bfloat16": "bf16-type", "nvcuda": "wmma", "asm": "asm", "__asm__": "asm",
-    "__asm": "asm", "__CUDA_ARCH__": "cuda-arch-guard", "__CUDACC__": "cudacc-guard", "__NVCC__": "cudacc-guard",
+    "__GFX9__": "wavefront-macro", "hip_bfloat16": "bf16-type", "nvcuda": "wmma",
+    "__CUDA_ARCH__": "cuda-arch-guard", "__CUDACC__": "cudacc-guard", "__NVCC__": "cudacc-guard",
     "HIP_MEMSET_NODE_PARAMS": "hip7-removed",
     "warpSize": "warpsize", "cudaGetLastError": "last-error", "cudaStreamBeginCapture": "capture",
     "cudaFilterModeLinear": "texture-linear",

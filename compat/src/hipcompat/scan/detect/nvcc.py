@@ -45,3 +45,13 @@ def find_flags(text: str) -> Iterator[tuple[int, str]]:
 def names_gpu(text: str) -> bool:
     """--gpu-architecture=compute_80, -arch=sm_%d%d: an option of nvcc or NVRTC with a GPU of NVIDIA's."""
     return _GPU_OPTION.match(text) is not None and _GPU.search(text) is not None
+
+
+def is_gpu(text: str) -> bool:
+    """sm_80, compute_90a, by itself."""
+    return _GPU.match(text) is not None
+
+
+def is_gpu_option(text: str) -> bool:
+    """An option after which a GPU is named."""
+    return _GPU_OPTION.match(text) is not None

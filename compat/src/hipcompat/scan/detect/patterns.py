@@ -7,7 +7,7 @@ from collections import Counter
 
 from hipcompat.facts import provided, read_facts
 from hipcompat.scan.detect.unit import Unit
-from hipcompat.scan.regions import is_inside
+from hipcompat.scan.regions import is_directive, is_inside
 from hipcompat.scan.rule import Hit, Hits
 
 _LAUNCH = re.compile(r"<<<")
@@ -37,8 +37,9 @@ _LANE_WORDS = re.compile(r"lane|warp|threadIdx|\btid\b|\btx\b|thread_?[iI]d|thre
 _WARP_CONSTANT = re.compile(
     r"[wW](?:arp|ARP)_?(?:[sS]ize|SIZE|[tT]hreads|THREADS)\w{0,40}\s*(?:=|\{|\(|[ \t])\s*\(?32u?\b(?![\w.'])"
 )
-_BALLOT = re.compile(
-    r"\b(?:unsigned(?:\s+int)?|int|uint32_t|uint|u32|auto\s+const\s+uint32_t)\s+\w+\s*=\s*(__ballot(?:_sync)?|__activemask)\s*\("
+BALLOT = re.compile(
+    r"\b(?:unsigned(?:\s+int)?|int|uint32_t|uint|u32|auto\s+const\s+uint32_t)\s+\w+\s*="
+    r"\s*(__ballot(?:_sync)?|__activemask)\s*\("
     r"|\b(__popc|__ffs|__clz|__brev)\s*\(\s*(?:__ballot(?:_sync)?|__activemask)\s*\("
 )
 _CAPABILITY = re.compile(r"[.>]\s*(major)\s*(?:[<>]=?|==|!=|\*)")
@@ -47,6 +48,10 @@ _MAX_LIST = re.compile(r"m(?:ax|in)\s*\(\s*\{")
 _DEVICE_CALLS = re.compile(
     r"cuda(?:(?:DeviceSynchronize|StreamCreateWithFlags|StreamDestroy|LaunchDevice\w*|GetParameterBuffer\w*)\s*\("
     r"|Stream(?:FireAndForget|TailLaunch|GraphTailLaunch|GraphFireAndForget)\b)"
+)
+_PASTED = re.compile(
+    r"\b(cuda\w*|cu(?:blas|fft|rand|sparse|solver)\w*|cu(?:[A-Z]\w*)?|CU(?:DA|BLAS|FFT|RAND|SPARSE|SOLVER)?_\w*)(?=\s*##)"
+    r"|(?<=##)\s*(cuda[A-Z]\w*)"
 )
 _NEAR = 200
 """Characters of a line before and after a place that may say what it is about."""
@@ -68,12 +73,14 @@ def find_pattern_hits(unit: Unit, renamed: Counter[str]) -> Hits:
         yield from _find_lanes(text)
         yield from _simple(_WARP_CONSTANT, "warp-32", text)
     if "__ballot" in text or "__activemask" in text:
-        yield from _simple(_BALLOT, "ballot-32", text)
+        yield from _simple(BALLOT, "ballot-32", text)
     if "major" in text or "apability" in text:
         yield from _simple(_CAPABILITY, "capability-check", text)
         yield from _simple(_CAPABILITY_NAME, "capability-check", text)
     if unit.bodies:
         yield from _find_lists(unit)
+    if "##" in text:
+        yield from (hit for hit in _simple(_PASTED, "name-paste", text) if is_directive(text, hit.start))
 
 
 def _simple(pattern: re.Pattern[str], rule: str, text: str) -> Hits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from hipcompat.facts import read_facts
 from hipcompat.scan.detect.build_patterns import LIBRARY
@@ -140,7 +141,7 @@ def _judge_string(event: Event, raw: str, renamed: Counter[str]) -> Hits:
         hits, names = find_hits(make_unit(raw[event.body : event.end]))
         renamed.update(names)
         for hit in hits:
-            yield Hit(rule=hit.rule, start=hit.start + event.body, end=hit.end + event.body, detail=hit.detail)
+            yield replace(hit, start=hit.start + event.body, end=hit.end + event.body)
 
 
 def _match(event: Event, table: tuple[tuple[str, re.Pattern[str]], ...]) -> Hits:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from hipcompat.scan.detect.calls import find_calls, split_call
 from hipcompat.scan.detect.constants import find_size
 from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.regions import find_function
 from hipcompat.scan.rule import LDS_64, LDS_160, Hit, Hits
 
 _LDS_BYTES = 65_536
@@ -27,7 +28,6 @@ _TEMPLATE = re.compile(r"template\s*<([^{};]{1,400})>[^{};]*$")
 _PARAMETER = re.compile(
     r"(?:typename|class|int|unsigned|size_t|bool|uint32_t|auto|unsigned\s+int)\s+(\w+)\s*(?:=\s*(.+))?$"
 )
-_KERNEL = re.compile(r"(\w+)\s*\([^{}]*$")
 _HEADER = 2_000
 _MOST_USES = 20
 _ATTRIBUTE = "maxdynamicshared"
@@ -97,12 +97,12 @@ def _count_elements(unit: Unit, dimensions: str, known: Mapping[str, str]) -> in
 def _find_instances(unit: Unit, body: int) -> Iterator[Mapping[str, str]]:
     """Values of the template parameters of the function whose body begins there: none, or those of each use."""
     before = unit.text[max(0, body - _HEADER) : body]
-    template, kernel = _TEMPLATE.search(before), _KERNEL.search(before)
+    template, (kernel, _) = _TEMPLATE.search(before), find_function(unit.text, body)
     parameters = _read_parameters(template[1]) if template and kernel else []
     yield {name: default for name, default in parameters if default}
-    if not parameters or kernel is None:
+    if not parameters:
         return
-    uses = re.finditer(rf"\b{kernel[1]}\s*<(?!<)([^;{{}}]{{1,300}}?)>\s*(?:<<<|\(|,|\))", unit.text)
+    uses = re.finditer(rf"\b{kernel}\s*<(?!<)([^;{{}}]{{1,300}}?)>\s*(?:<<<|\(|,|\))", unit.text)
     for count, use in enumerate(uses):
         if count >= _MOST_USES:
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from hipcompat.scan.detect.ptx import find_opcodes
 from hipcompat.scan.detect.unit import Unit
 from hipcompat.scan.regions import is_directive, is_inside, split_arguments
 from hipcompat.scan.rule import Hit, Hits
@@ -13,7 +12,6 @@ _FULL_32 = re.compile(r"(?:0[xX][fF]{8}|~\s*0|-\s*1|4294967295|UINT_MAX|UINT32_M
 _FULL_64 = re.compile(r"(?:0[xX][fF]{16}|~\s*0[uU]?[lL]{1,2}|~\s*0[lL]{1,2}[uU]|ULLONG_MAX|UINT64_MAX)[uUlL]*$")
 _CAST = re.compile(r"^\(\s*[\w\s:]+\)\s*|^(?:unsigned|uint32_t|unsigned\s+int|static_cast<[^<>]*>)\s*\(|^\(")
 _ACTIVE = re.compile(r"__activemask\s*\(\s*\)\s*(?:&|$)|__ballot\w*\s*\(")
-_OPENING = re.compile(r"\s*(?:volatile|__volatile__|goto|inline)?\s*(?:volatile|__volatile__|goto|inline)?\s*\(")
 _CALL = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?\(")
 _STATEMENT_BEFORE = re.compile(r"(?:^|[;{}])\s*(?:\(\s*void\s*\)\s*)?$")
 _WARPSIZE_CONSTANT = (
@@ -55,20 +53,6 @@ def _resolve(text: str, unit: Unit) -> str:
         stripped = _CAST.sub("", text).rstrip(" )") if not _ACTIVE.search(text) else text
         text = unit.constants.find_text(stripped) or stripped
     return text
-
-
-def judge_asm(unit: Unit, start: int, end: int) -> Hits:
-    """asm with PTX in it."""
-    opening = _OPENING.match(unit.text, end)
-    if opening is None:
-        return
-    arguments = split_arguments(unit.text, opening.end() - 1)
-    if not arguments:
-        return
-    opcodes = find_opcodes(unit.code.literals_between(arguments[0][0], arguments[-1][1]))
-    is_macro = not unit.code.literals_between(*arguments[0]) and is_inside(unit.bodies, start)
-    if opcodes or is_macro:
-        yield Hit(rule="inline-ptx", start=start, end=end, detail=", ".join(opcodes) or "a macro")
 
 
 def judge_warpsize(unit: Unit, start: int, end: int) -> Hits:

@@ -111,6 +111,27 @@ CUDA_RULES = (
         example="bool f(cudaDeviceProp p) { return p.major >= 9; }",
     ),
     Rule(
+        id="runtime-version", severity="warning",
+        title="a decision by the runtime's or driver's version: HIP answers its own, 70051831 for ROCm 7.0, not CUDA's",
+        advice="ask for the feature; or compare HIP_VERSION under a guard for HIP",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+        example="void f() { int v; cudaRuntimeGetVersion(&v); if (v >= 11020) g(); }",
+    ),
+    Rule(
+        id="device-pointer", severity="error",
+        title="arithmetic with a CUdeviceptr, or a number made of it; hipDeviceptr_t is a void *",
+        advice="cast to char * for sums, to uintptr_t for numbers, and back: that compiles for both",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_driver_api.html",
+        example="void f(CUdeviceptr base, size_t offset) { g(base + offset); }",
+    ),
+    Rule(
+        id="name-paste", severity="warning",
+        title="a name of CUDA is put together by ##; translation renames the part that it sees, by HIP's prefix",
+        advice="compare each name that comes out with hipcompat facts NAME",
+        evidence="https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html",
+        example="#define CALL(f) cuda##f",
+    ),
+    Rule(
         id="lt-epilogue", severity="warning",
         title="an epilogue of cublasLt that hipBLASLt has for some GPUs and types only",
         advice="ask hipblasLtMatmulAlgoGetHeuristic, and keep a path without it",

@@ -21,7 +21,7 @@ KERNEL_RULES = (
     ),
     Rule(
         id="wave-width", severity="warning", archs=WAVE64,
-        title="a shuffle without a width in code that counts lanes by warpSize; hipcompat's headers give it one of 32",
+        title="a shuffle without a width, or a vote, where lanes are counted by warpSize; hipcompat's headers take 32",
         advice="state warpSize as its width (translate --mode rename does), or compile with -DHIPCOMPAT_WIDTH=warpSize",
         evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/reference/kernel_language.html",
         example="__global__ void k(int v) { for (int m = warpSize / 2; m; m /= 2) v += __shfl_xor_sync(~0u, v, m); }",

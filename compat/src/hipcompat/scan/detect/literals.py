@@ -1,0 +1,77 @@
+"""Unit → hits in string literals: options for NVRTC that name a GPU, and kernels, which are read like files."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from hipcompat.scan.detect.assembly import read_literal
+from hipcompat.scan.detect.nvcc import is_gpu, is_gpu_option, names_gpu
+from hipcompat.scan.detect.unit import Unit, make_unit
+from hipcompat.scan.rule import Hit, Hits
+
+Reader = Callable[[Unit], tuple[tuple[Hit, ...], Counter[str]]]
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_HELD = {"n": " \n", '"': ' "', "\\": " \\", "'": " '"}
+_PREFIX = re.compile(r"\s*(?:u8|[uUL])?R?\s*$")
+_KERNEL = "__global__"
+
+
+def find_option_hits(unit: Unit) -> Hits:
+    """--gpu-architecture=compute_80; also as two literals, one after the other."""
+    text = unit.code.text
+    if "compute_" not in text and "sm_" not in text:
+        return
+    before = ""
+    for start, end in unit.code.literals:
+        if unit.text[start] != '"':  # dead code
+            continue
+        held = text[start + 1 : end - 1]
+        if names_gpu(held) or (is_gpu(held) and is_gpu_option(before)):
+            yield Hit(rule="nvrtc-option", start=start, end=end, detail=held[:80])
+        before = held
+
+
+def read_kernel_strings(unit: Unit, read: Reader, renamed: Counter[str]) -> Hits:
+    """Each literal, or run of literals, with a kernel in it: a note, and what `read` finds in its text."""
+    if _KERNEL not in unit.code.text:
+        return
+    for start, end, text in find_runs(unit):
+        if _KERNEL in text:
+            yield Hit(rule="kernel-string", start=start, end=min(end, start + 80))
+            inner = make_unit(text)
+            hits, names = read(inner)
+            renamed.update(names)
+            for hit in hits:
+                first, last = (start + inner.code.origin(offset) for offset in (hit.start, hit.end))
+                yield dataclasses.replace(hit, start=first, end=last)
+
+
+def find_runs(unit: Unit) -> Iterator[tuple[int, int, str]]:
+    """Literals that stand side by side, as one text of the same length: quotes and escapes are blanks."""
+    parts: list[str] = []
+    first = at = 0
+    for start, end in unit.code.literals:
+        if unit.text[start] != '"':
+            continue
+        gap = unit.text[at:start]
+        if parts and _PREFIX.match(gap):
+            parts.append(" " * len(gap))
+        else:
+            if parts:
+                yield first, at, "".join(parts)
+            parts, first = [], start
+        parts.append(_flatten(unit, start, end))
+        at = end
+    if parts:
+        yield first, at, "".join(parts)
+
+
+def _flatten(unit: Unit, start: int, end: int) -> str:
+    whole, held = unit.code.text[start:end], read_literal(unit, start, end)
+    before = 1 + max(whole[1:].find(held), 0)
+    if unit.code.text[max(0, start - 1) : start] != "R":
+        held = _ESCAPE.sub(lambda match: _HELD.get(match[1], "  "), held)
+    return (" " * before + held).ljust(len(whole))[: len(whole)]
