@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hipcompat.console import printable
 from hipcompat.doctor.finding import Finding
 from hipcompat.doctor.host import read_number
 from hipcompat.doctor.topology import INTEGRATED, Gpu
@@ -44,13 +45,19 @@ class Visible:
     def explain(self) -> str:
         """One line a step."""
         lines = [
-            f"{step.variable}={step.value}: of GPUs {_say(step.before)} it leaves {_say(step.after)}"
+            f"{step.variable}={printable(step.value)}: of GPUs {_say(step.before)} it leaves {_say(step.after)}"
             + (f"; its list ends at {step.stopped_at!r}, which names none" if step.stopped_at else "")
             for step in self.steps
         ]
         lines += [f"{name} is not read: {HIP} is set" for name in self.unread]
-        return "\n".join([*lines, f"HIP sees GPUs {_say(self.gpus)}, as 0 to {len(self.gpus) - 1}" if self.gpus else
-                          "HIP sees no GPU"])  # fmt: skip
+        return "\n".join([*lines, self._say_seen()])
+
+    def _say_seen(self) -> str:
+        if not self.gpus:
+            return "HIP sees no GPU"
+        if len(self.gpus) == 1:
+            return f"HIP sees GPU {self.gpus[0]}, as 0"
+        return f"HIP sees GPUs {_say(self.gpus)}, as 0 to {len(self.gpus) - 1}"
 
 
 def resolve_visible(gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Visible:

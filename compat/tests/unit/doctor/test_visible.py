@@ -73,7 +73,7 @@ def test_explanation_names_each_step() -> None:
     assert text.splitlines() == [
         "ROCR_VISIBLE_DEVICES=2,3: of GPUs 0, 1, 2, 3 it leaves 2, 3",
         "HIP_VISIBLE_DEVICES=1,7: of GPUs 2, 3 it leaves 3; its list ends at '7', which names none",
-        "HIP sees GPUs 3, as 0 to 0",
+        "HIP sees GPU 3, as 0",
     ]
 
 

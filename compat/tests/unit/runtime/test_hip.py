@@ -128,6 +128,23 @@ def test_kernels_that_have_ended_are_no_suspects(hip: Any) -> None:
     assert [launch.kernel for launch in raised.value.launches] == ["newer"]
 
 
+@pytest.mark.parametrize(
+    ("stream", "kind", "is_suspect"),
+    [(0, 2, False), (7, 2, True), (0, 1, True)],
+    ids=["ended", "other-stream", "to-device"],
+)
+def test_a_copy_ends_only_what_it_waits_for(hip: Any, stream: int, kind: int, *, is_suspect: bool) -> None:
+    """A copy to the host waits for the null stream; the kernel that fails afterwards runs in another one."""
+    address, host = _allocate(hip), ctypes.create_string_buffer(SIZE)
+    kernel, bad = (hip.load_kernel(b"gfx942 code object", name) for name in ("before", "bad"))
+    hip.launch(kernel, (1,), (64,), {"x": address, "n": ctypes.c_uint(16)}, stream=stream)
+    hip.hipMemcpy(*((host, address) if kind == 2 else (address, host)), SIZE, kind)
+    hip.launch(bad, (1,), (64,), {"x": address, "n": ctypes.c_uint(999)}, stream=9)
+    with pytest.raises(KernelFaultError) as raised:
+        hip.hipDeviceSynchronize()
+    assert ("before" in [launch.kernel for launch in raised.value.launches]) == is_suspect
+
+
 def test_calls_after_a_fault_name_the_fault_as_their_cause(hip: Any) -> None:
     address = _allocate(hip)
     hip.launch(hip.load_kernel(b"gfx942 code object", "k"), (1,), (64,), {"x": address, "n": ctypes.c_uint(999)})

@@ -27,6 +27,8 @@ _ASKS = frozenset(
     {"hipGetErrorName", "hipGetErrorString", "hipGetLastError", "hipPeekAtLastError", "hipExtGetLastError"}
 )
 _KEPT_LAUNCHES = 256
+_TO_HOST = 2
+"""hipMemcpyDeviceToHost: the one kind after which the null stream's kernels have surely ended."""
 _HERE = str(Path(__file__).parent)
 
 
@@ -150,11 +152,15 @@ class Hip:
             self._memory.add(_read_target(args[0]), _read_int(args[1]) or 0)
         elif name in RELEASERS:
             self._memory.remove(_read_int(args[0]) or 0, where)
-        elif code == 0 and name in {"hipDeviceSynchronize", "hipMemcpy"}:
+        elif code == 0 and name == "hipDeviceSynchronize":
             self._launches = []
         elif code == 0 and name in {"hipStreamSynchronize", "hipStreamQuery"}:
-            done = _read_int(args[0]) or 0
-            self._launches = [launch for launch in self._launches if launch.stream != done]
+            self._end_stream(_read_int(args[0]) or 0)
+        elif code == 0 and name == "hipMemcpy" and _read_int(args[3]) == _TO_HOST:
+            self._end_stream(0)  # other streams may run on, and so may what comes before a copy to the device
+
+    def _end_stream(self, stream: int) -> None:
+        self._launches = [launch for launch in self._launches if launch.stream != stream]
 
 
 def _make_three(sizes: Sequence[int]) -> tuple[int, int, int]:
