@@ -230,7 +230,7 @@ def torch_nightly(session: nox.Session, version: str) -> None:
 
 
 def install_jax(session: nox.Session, version: str) -> None:
-    """rockiln-jax with one release of JAX; its library is built with the oldest one's headers, whatever is installed."""
+    """rockiln-jax with one release of JAX; its library is always built with the headers of the oldest one."""
     install_kernels(session)
     session.install("--quiet", f"jax=={version}", "-e", f"{JAX}[test]", "-e", str(ROOT / "compat"))
     session.chdir(JAX)
@@ -247,7 +247,7 @@ def jax_plugin(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("version", JAX_VERSIONS, ids=JAX_VERSIONS)
 def jax_nightly(session: nox.Session, version: str) -> None:
-    """All of rockiln-jax's tests with nothing left out on the newest JAX; golden, lowering and native ones on others."""
+    """All tests with nothing left out on the newest JAX; golden, lowering and native ones on the others."""
     install_jax(session, version)
     is_newest = version == JAX_VERSIONS[0]
     environ = {"ROCKILN_NIGHTLY": "1"} if is_newest else {}
