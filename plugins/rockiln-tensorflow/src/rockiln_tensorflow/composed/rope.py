@@ -1,0 +1,32 @@
+"""rope and rope_backward → compositions."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from rockiln_tensorflow.composed import Composition, Tensor
+from rockiln_tensorflow.composed.narrow import widen
+from rockiln_tensorflow.composed.sizes import join_last, read_sizes
+
+
+def rope(x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved: bool) -> tuple[Tensor, ...]:
+    """y like x [..., L, H, D]; cos and sin [P, R], positions [L] (all leading dims of x folded)."""
+    pairs = read_sizes(cos)[-1]
+    turns = [*read_sizes(x)[:-2], 1, pairs]
+    c, s = (tf.reshape(tf.gather(table, positions), turns) for table in (cos, sin))
+    first, second = (x[..., 0 : 2 * pairs : 2], x[..., 1 : 2 * pairs : 2]) if interleaved else (
+        x[..., :pairs], x[..., pairs : 2 * pairs]
+    )  # fmt: skip
+    a, b = widen(first), widen(second)
+    c, s = tf.cast(c, a.dtype), tf.cast(s, a.dtype)
+    new = (a * c - b * s, b * c + a * s)
+    turned = join_last(tf.stack(new, axis=-1)) if interleaved else tf.concat(new, axis=-1)
+    return (tf.concat((tf.cast(turned, x.dtype), x[..., 2 * pairs :]), axis=-1),)
+
+
+def rope_backward(dy: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved: bool) -> tuple[Tensor, ...]:
+    """dx like dy: the rotation back."""
+    return rope(dy, cos, -sin, positions, interleaved=interleaved)
+
+
+COMPOSITIONS: dict[str, Composition] = {"rope": rope, "rope_backward": rope_backward}
