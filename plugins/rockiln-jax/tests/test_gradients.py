@@ -16,6 +16,7 @@ from golden_calls import find_difference, make_call, pick_case
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_jax.composed import compose
 from rockiln_jax.forms import make_form
+from rockiln_jax.ops import call_op
 from rockiln_kernels.golden import GoldenCase
 from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
@@ -106,3 +107,15 @@ def test_slopes_of_ops_are_those_of_their_compositions(op: str) -> None:
     slopes = [jnp.asarray(generator.standard_normal(item.shape), item.dtype) for item in outputs]
     for name, got, wanted in zip(names, pull(slopes), pull_composed(slopes), strict=True):
         assert find_difference(got, wanted) == "", f"{op}: slope of {name}"
+
+
+@pytest.mark.parametrize("op", ["gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul", "swiglu_and_mul"])
+def test_at_the_limit_itself_slopes_are_those_of_what_is_not_cut(op: str) -> None:
+    scalars = {item.name: item.default for item in make_form(op).spec.scalars} | {"limit": 2.0}
+    x = jnp.array([[2.0, -12.0, 2.5, 0.5, 2.0, -2.0, 1.0, 3.0]])  # g, then u; -12: exp overflows
+    composed = jax.grad(lambda own: compose(op)(own, **scalars)[0].sum())(x)
+    np.testing.assert_allclose(
+        composed, jax.grad(lambda own: call_op(op, own, limit=2.0).sum())(x), rtol=1e-5, atol=1e-6
+    )
+    assert composed[0, 0] != 0.0
+    assert composed[0, 2] == composed[0, 7] == 0.0
