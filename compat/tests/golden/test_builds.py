@@ -11,7 +11,7 @@ import pytest
 
 from hipcompat.check import Options, Toolchain, check_files
 from hipcompat.torch_extension import translate_extension
-from hipcompat.translate import CMAKE_PATH, rename, shim_arguments
+from hipcompat.translate import CMAKE_PATH, SHIM_PATH, rename, shim_arguments
 
 FOLDER = Path(__file__).parent / "cuda"
 PROJECT = """\
@@ -51,6 +51,13 @@ def test_cmake_stops_at_a_flag_that_cannot_be_had(rocm: Toolchain, tmp_path: Pat
     assert "cannot be had on ROCm" in configured.stderr
 
 
+def test_cmake_says_what_is_wrong_with_a_flag_or_with_python(rocm: Toolchain, tmp_path: Path) -> None:
+    configured = _configure(tmp_path, rocm, "-Xcompiler")
+    assert configured.returncode != 0
+    assert "-Xcompiler: its value is missing" in configured.stderr
+    assert "cannot be had" not in configured.stderr
+
+
 def test_the_torch_helpers_arguments_compile(
     rocm: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +86,7 @@ def test_renamed_calls_have_hips_signatures(rocm: Toolchain, tmp_path: Path) -> 
     path = tmp_path / "k.hip"
     path.write_bytes(rename((FOLDER.parent / "declared" / "runtime_overloads.cu").read_bytes(), Path("k.cu")).content)
     argv = [word for word in rocm.arguments("gfx942") if word != "--offload-device-only"]
-    command = [str(rocm.clang_path), *argv, "-std=c++17", "-w", "--offload-host-only", "-fsyntax-only", str(path)]
+    own = ("-I", str(SHIM_PATH))  # for hipcompat/overloads.h, as translate says
+    command = [str(rocm.clang_path), *argv, *own, "-std=c++17", "-w", "--offload-host-only", "-fsyntax-only", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:2000]
