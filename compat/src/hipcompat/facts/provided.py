@@ -50,7 +50,9 @@ _BY_HEADER = {
 PROVIDED: Mapping[str, str] = {name: header for header, names in _BY_HEADER.items() for name in names.split()}
 """A name of CUDA, or a header as it is included → the header of hipcompat that holds it."""
 
-STANDALONE = frozenset({"hipcompat/bf16.h", "hipcompat/block_tiles.h", "hipcompat/cache_hints.h"})
+STANDALONE = frozenset({
+    "hipcompat/bf16.h", "hipcompat/block_tiles.h", "hipcompat/cache_hints.h", "hipcompat/fft.h", "hipcompat/overloads.h",
+})  # fmt: skip
 """Headers that stand over HIP's own alone, so that renamed source may include them."""
 
 HEADERS = frozenset((*_BY_HEADER, *(name for name in PROVIDED if "/" in name)))

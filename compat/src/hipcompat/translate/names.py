@@ -15,8 +15,11 @@ from hipcompat.translate.torch import TORCH_HEADERS, TORCH_NAMES
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}", re.ASCII)
 _CUB = re.compile(r"(?<![\w.:])(::\s*)?cub(?=\s*::)|(?<=namespace)(\s+)cub(?=\s*;)|(?<==)(\s*)cub(?=\s*;)")
-_OWN_TYPES = {"cudaGraphicsResource": "_hipGraphicsResource"}
-"""Where the facts' name is a typedef that C++ does not accept after `struct`."""
+_OWN_NAMES = {
+    "cudaGraphicsResource": "_hipGraphicsResource", "CUBLAS_STATUS_LICENSE_ERROR": "static_cast<hipblasStatus_t>(15)",
+    "make_cudaExtent": "make_hipExtent", "make_cudaPos": "make_hipPos", "make_cudaPitchedPtr": "make_hipPitchedPtr",
+}  # fmt: skip
+"""Where the facts' name is a typedef that C++ does not accept after `struct`, or where they have none."""
 VERSIONS = frozenset(("CUDA_VERSION", "CUDART_VERSION", "CURAND_VERSION"))
 """Never HIP's: code compares them with numbers of CUDA's."""
 
@@ -61,10 +64,12 @@ def find_hip_name(name: str) -> str:
         return TORCH_NAMES[name]
     if name in VERSIONS:
         return ""
+    if name in _OWN_NAMES:
+        return _OWN_NAMES[name]
     meaning = find_meaning(name)
     if meaning is None or meaning.fact is None or meaning.hip == name:
         return ""
-    return _OWN_TYPES.get(name, meaning.hip)
+    return meaning.hip
 
 
 def _find_include_edits(unit: Unit, *, renames_sources: bool) -> Iterator[Edit]:

@@ -32,6 +32,7 @@ _DEFAULTS: Mapping[str, Mapping[int, str]] = {
     "cudaMemcpyToSymbolAsync": {3: ", 0, hipMemcpyHostToDevice", 4: ", hipMemcpyHostToDevice"},
     "cudaMemcpyFromSymbolAsync": {3: ", 0, hipMemcpyDeviceToHost", 4: ", hipMemcpyDeviceToHost"},
     "cudaLaunchCooperativeKernel": {4: ", 0, nullptr", 5: ", nullptr"}, "cudaGraphInstantiate": {2: ", 0"},
+    "cudaMalloc3DArray": {3: ", 0"},
 }  # fmt: skip
 _SYMBOLS: Mapping[str, int] = {
     "cudaGraphAddMemcpyNodeToSymbol": 4, "cudaGraphAddMemcpyNodeFromSymbol": 5,

@@ -50,7 +50,7 @@ def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sou
     if strings:
         edits += _find_string_edits(unit)
     became = apply_edits(text.raw, _place(edits, unit))
-    top = _list_missing_headers(unit, became)
+    top = _list_missing_headers(unit, became) if path.suffix != ".c" else ""
     if path.suffix in SOURCES and _lacks_runtime(became):
         top = _RUNTIME + top
     if top:
@@ -73,7 +73,8 @@ def _lacks_runtime(raw: str) -> bool:
 
 def _list_missing_headers(unit: Unit, became: str) -> str:
     """Lines that include what only hipcompat's headers have: names that HIP lacks and that are used here."""
-    used = {provided.PROVIDED.get(match.group(), "") for match in _IDENTIFIER.finditer(unit.text)}
+    names = {match.group() for match in _IDENTIFIER.finditer(unit.text)}
+    used = {provided.PROVIDED.get(name, "") for name in names if not find_hip_name(name)}
     return "".join(
         f"#include <{header}>\n" for header in sorted(used & provided.STANDALONE) if f"<{header}>" not in became
     )

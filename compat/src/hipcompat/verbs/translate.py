@@ -13,7 +13,7 @@ from hipcompat.answer import Answer
 from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.check import find_rocm
 from hipcompat.console import printable, printable_lines, say_count
-from hipcompat.errors import FindingsError, ToolchainError, UsageError
+from hipcompat.errors import FileError, FindingsError, ToolchainError, UsageError
 from hipcompat.scan import RULES, Finding, Target, scan
 from hipcompat.scan.tree import find_files
 from hipcompat.translate import SHIM_PATH, Translated, shim_arguments, translate_tree, write_overlay
@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = "shim, with -o: whose vector header is laid over; default: ROCM_PATH, /opt/rocm, /usr"
     parser.add_argument("--rocm-path", type=Path, metavar="DIR", help=where)
     parser.add_argument("--in-place", action="store_true", help="write over the files")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 3 if a file would change")
+    check = "write nothing; exit 3 where a file would change or an error is left, else 0"
+    parser.add_argument("--check", action="store_true", help=check)
     diff = "write the unified diff there, byte by byte, and print what remains"
     parser.add_argument("--diff", type=Path, metavar="FILE", help=diff)
     parser.add_argument("--nvrtc", action="store_true", help="translate device code in string literals, too")
@@ -48,6 +49,9 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _answer_rename(args: argparse.Namespace, target: Target) -> Answer:
     files = tuple(translate_tree(args.paths, target, output_path=args.output, strings=args.nvrtc))
+    if not files:
+        named = ", ".join(map(str, args.paths))
+        raise FileError(f"nothing to translate: no C, C++ or CUDA file in {named}", hint="scan reads the other kinds")
     changed = [file for file in files if file.is_changed]
     if args.output or args.in_place:
         write_files(files if args.output else changed)
@@ -103,7 +107,7 @@ def _answer_shim(args: argparse.Namespace, target: Target) -> Answer:
         raise UsageError("shim mode leaves the source as it is", hint="--mode rename, or without --in-place and --diff")
     if args.guards and not args.output:
         raise UsageError("--guards writes copies of files", hint="-o DIR says where")
-    report = scan(args.paths, target)
+    report = scan(args.paths, target, left_out=args.output)
     arguments = shim_arguments()
     if args.output:
         shutil.copytree(SHIM_PATH, args.output, dirs_exist_ok=True)
@@ -121,7 +125,8 @@ def _write_overlay(args: argparse.Namespace) -> tuple[str, ...]:
         if args.rocm_path:
             raise
         rocm_path = None
-    sources = [Path(file.path) for file in find_files(args.paths) if file.language == "cuda"] if args.guards else []
+    files = find_files(args.paths, left_out=args.output) if args.guards else ()
+    sources = [Path(file.path) for file in files if file.language == "cuda"]
     return write_overlay(args.output / "overlay", rocm_path=rocm_path, sources=sources)
 
 

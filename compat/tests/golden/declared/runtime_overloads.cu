@@ -44,6 +44,11 @@ void allocate(float *y, size_t pitch, cudaStream_t stream) {
     cudaMallocManaged(&device, 4);
     cudaStreamAttachMemAsync(stream, y);
     cudaMallocAsync(&device, 4, stream);
+    cudaArray_t array;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    cudaMalloc3DArray(&array, &format, make_cudaExtent(1, 1, 1));
+    cudaCtxResetPersistingL2Cache();
+    cudaGraphicsResourceSetMapFlags(nullptr, cudaGraphicsMapFlagsNone);
     cudaEvent_t event;
     cudaEventCreate(&event, cudaEventDisableTiming);
     cudaMemcpyToSymbolAsync(factor, host, 4);

@@ -142,6 +142,7 @@ def test_newer_api_is_fine_for_newer_rocm(tmp_path: Path) -> None:
         ("void f(cudaMemLocation at) { cudaMemAdvise(p, 4, a, at); }", {"api-too-new"}),
         ("void f() { cudaStreamGetCaptureInfo(s, &st, &id, &g, &d, &e, &n); }", {"api-signature"}),
         ("void f() { cudaGraphAddDependencies(g, &a, &b, 1); }", set()),
+        ("void f() { cudaGetDriverEntryPoint(name, &p, cudaEnableDefault); }", {"api-signature"}),
     ],
 )
 def test_arguments_tell_a_newer_signature(text: str, found: set[str], tmp_path: Path) -> None:

@@ -39,11 +39,25 @@ def test_source_that_needs_hipcompats_headers_says_which_and_where(tmp_path: Pat
     (file,) = translate_tree([tmp_path], Target())
     assert file.find_headers() == ("hipcompat/cache_hints.h", "cooperative_groups/reduce.h")
     arguments = argparse.Namespace(
-        paths=[tmp_path], mode="rename", output=None, in_place=False, check=True, arch=[], nvrtc=False
+        paths=[tmp_path], mode="rename", output=None, in_place=False, check=True, diff=None, arch=[], nvrtc=False
     )
     text = answer(arguments).text
     assert "HIP has no cooperative_groups/reduce.h, hipcompat/cache_hints.h; hipcompat has" in text
     assert f"-I {SHIM_PATH}" in text
+
+
+def test_names_of_the_runtime_that_hip_lacks_bring_their_header() -> None:
+    source = b"void f(unsigned *p) { cudaCtxResetPersistingL2Cache(); }\n"
+    became = b"#include <hipcompat/overloads.h>\n" + source
+    assert rename(source, PurePath("k.cu")).content == became
+    assert rename(became, PurePath("k.hip")).content == became
+    assert rename(source, PurePath("k.c")).content == source
+
+
+def test_names_that_hip_has_under_another_name_bring_none() -> None:
+    source = b"auto e = make_cudaExtent(1, 2, 3); int s = CUBLAS_STATUS_LICENSE_ERROR;\n"
+    became = b"auto e = make_hipExtent(1, 2, 3); int s = static_cast<hipblasStatus_t>(15);\n"
+    assert rename(source, PurePath("k.cuh")).content == became
 
 
 def test_memory_for_tiles_brings_its_header() -> None:

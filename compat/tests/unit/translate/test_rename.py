@@ -195,6 +195,11 @@ def test_the_rules_examples_gain_no_finding(rule: str) -> None:
     assert not _findings(once) - _findings(source)
 
 
+def test_what_is_too_new_stays_a_finding() -> None:
+    source = b"void f() { cudaStreamGetId(s, &i); cudaMemPrefetchAsync(p, 4, place, 0, s); }"
+    assert _findings(source) == _findings(rename(source, HEADER).content) == {"api-too-new": 2}
+
+
 def test_c_has_no_overloads() -> None:
     source = b"cudaEventCreate(&e); cudaFuncSetAttribute(k, a, 1);"
     assert rename(source, Path("k.c")).content == b"hipEventCreate(&e); hipFuncSetAttribute(k, a, 1);"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,33 @@ def test_what_was_written_is_no_input(source: Path, monkeypatch: pytest.MonkeyPa
     assert main(["translate", "sub", "out", "-o", "out"]) == 2
 
 
+def test_headers_that_were_written_are_no_input(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(source)
+    (source / "ptx.cu").write_bytes(b"void f() { nvmlInit(); }")
+    findings = []
+    for _ in range(2):
+        assert main(["translate", ".", "--mode", "shim", "-o", "include", "--json"]) == 3
+        findings.append(json.loads(capsys.readouterr().out)["findings"])
+    assert findings[0] == findings[1]
+    assert [finding["path"] for finding in findings[0]] == ["ptx.cu"]
+
+
+def test_check_says_what_its_exit_code_means(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["translate", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "write nothing; exit 3 where a file would change or an error is left, else 0" in said
+
+
+def test_check_exits_3_for_an_error_that_is_left(source: Path) -> None:
+    assert main(["translate", str(source), "--in-place"]) == 0
+    assert main(["translate", str(source), "--check"]) == 0
+    (source / "ptx.cu").write_bytes(PTX)
+    assert main(["translate", str(source / "ptx.cu"), "--check"]) == 3
+
+
 def test_the_source_is_no_place_for_the_result(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: path.read_bytes() for path in source.rglob("*.*")}
     assert main(["translate", str(source), "-o", f"{source}/sub/.."]) == 2
@@ -81,7 +109,8 @@ def test_without_a_place_the_diff_is_the_answer(source: Path, capsys: pytest.Cap
 def test_work_that_is_left_exits_3(mode: str, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (source / "ptx.cu").write_bytes(PTX)
     assert main(["translate", str(source), "--mode", mode]) == 3
-    assert "error inline-ptx" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "error inline-ptx" in (printed.err if mode == "shim" else printed.out)
 
 
 def test_shim_mode_prints_arguments_and_copies_headers(

@@ -1,6 +1,8 @@
 // Signatures of CUDA's C++ interface that HIP has under another name or with other types. Each does what CUDA documents.
 #pragma once
 
+#include <hip/hip_runtime.h>
+
 #define __grid_constant__
 #define CUDART_CB
 
@@ -125,6 +127,10 @@ inline hipError_t hipGraphExecMemcpyNodeSetParamsFromSymbol(hipGraphExec_t made,
                                                             hipMemcpyKind kind) {
     return hipGraphExecMemcpyNodeSetParamsFromSymbol(made, node, target, reinterpret_cast<const void *>(&symbol), size,
                                                      offset, kind);
+}
+
+inline hipError_t hipMalloc3DArray(hipArray_t *array, const hipChannelFormatDesc *format, hipExtent extent) {
+    return hipMalloc3DArray(array, format, extent, 0);
 }
 
 // CUDA 12's, with flags in place of a node and a log.

@@ -50,10 +50,20 @@ def find_meaning(name: str) -> Meaning | None:
         return Meaning(hip=name)
     fact = read_facts().get(name) if name not in _NOT_ITS_OWN else None
     question = _OTHER.get(name) or _match_patterns(name)
+    if not question and fact is None and name in _find_newer_names():
+        return Meaning(question="api-too-new")
     hip = fact.hip if fact and fact.is_mapped and fact.hip != name else ""
     if not question and fact is not None:
         question = _question_of(fact)
     return Meaning(question=question, hip=hip, fact=fact) if question or hip else None
+
+
+@functools.cache
+def _find_newer_names() -> frozenset[str]:
+    """HIP's names that 7.0 lacks, so that translated source says so, too."""
+    facts = [fact for fact in read_facts().values() if fact.hip and fact.hip != fact.name and fact.is_mapped]
+    older = {fact.hip for fact in facts if fact.in_7_0 is not False}
+    return frozenset(fact.hip for fact in facts if _question_of(fact) == "api-too-new") - older
 
 
 def _match_patterns(name: str) -> str:

@@ -18,7 +18,11 @@ _WITH_EDGES: Mapping[str, int] = {
     "cudaGraphNodeGetDependentNodes": 4,
 }  # fmt: skip
 """How many arguments CUDA 13's functions have, which take or give data of a graph's edges."""
-_NAMES = frozenset((*_LOCATIONS, *_WITH_EDGES))
+_ENTRY_POINTS = frozenset((
+    "cudaGetDriverEntryPoint", "cudaGetDriverEntryPointByVersion", "cuGetProcAddress", "cuGetProcAddress_v2",
+))  # fmt: skip
+"""HIP's function for them has other arguments, or takes HIP's names, which are in strings."""
+_NAMES = frozenset((*_LOCATIONS, *_WITH_EDGES, *_ENTRY_POINTS))
 _LOCATION = re.compile(r"\b(?:cuda|hip)MemLocation\s+(\w+)")
 
 
@@ -30,7 +34,7 @@ def find_signature_hits(unit: Unit) -> Hits:
     for call in find_calls(unit, _NAMES):
         if takes_location(call, unit, locations):
             yield Hit(rule="api-too-new", start=call.start, end=call.end, detail=f"{call.name} of a location")
-        elif _WITH_EDGES.get(call.name) == len(call.arguments):
+        elif call.name in _ENTRY_POINTS or _WITH_EDGES.get(call.name) == len(call.arguments):
             yield Hit(rule="api-signature", start=call.start, end=call.end, detail=call.name)
 
 

@@ -21,8 +21,8 @@ CUDA_RULES = (
     ),
     Rule(
         id="api-signature", severity="error",
-        title="a signature of CUDA 13 that HIP's function of this name does not have: data of a graph's edges",
-        advice="use the signature of CUDA 12, without them",
+        title="arguments that HIP's function does not take: data of a graph's edges, names of CUDA's driver in strings",
+        advice="use CUDA 12's signature without edges; call a function of the driver by its name, which is translated",
         evidence="https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html",
         example="void f() { cudaGraphAddDependencies(graph, &from, &to, nullptr, 1); }",
     ),
