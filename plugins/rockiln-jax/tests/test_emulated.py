@@ -13,6 +13,7 @@ import pytest
 from cased_calls import CasedCall, list_cases
 from fake.cpu_route import route_cpu
 from fake_hip.machine import FakeHip
+from golden_calls import find_difference
 from harness.execute import Prepared, describe_call, execute, prepare
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_jax import ops
@@ -123,3 +124,16 @@ def test_a_call_that_is_lost_between_lowering_and_running_says_why(hip: FakeHip,
     lost = pytest.raises(jax.errors.JaxRuntimeError, match=r"compiled for the pack, which does not run it: emulated")
     with install_over(hip, {"gfx942": norms}, environ={"ROCKILN_RECORDS": "/nowhere"}), lost:
         jax.block_until_ready(compiled(X, WEIGHT))
+
+
+def test_each_device_runs_its_part_of_a_sharded_call(tmp_path: Path) -> None:
+    write_pack(_build("gemm", "gfx942", frozenset({"gemm/f32/m64n64k32-aligned"})), tmp_path / "pack")
+    hip, mesh = FakeHip("gfx942"), jax.sharding.Mesh(np.array(jax.devices()[:2]), ("k",))
+    columns = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "k"))
+    generator = np.random.default_rng(0)
+    a, b = (jnp.asarray(generator.standard_normal((rows, 128)), jnp.float32) for rows in (32, 64))
+    wanted = ops.gemm(a, b)
+    with route_cpu(hip, "gfx942", {"gfx942": tmp_path / "pack"}):
+        got = jax.jit(ops.gemm)(jax.device_put(a, columns), jax.device_put(b, columns))
+        assert find_difference(got, wanted) == ""
+    assert hip.count("launches") == 2
