@@ -37,7 +37,10 @@ def answer(args: argparse.Namespace) -> Answer:
             sys.path.insert(0, str(Path(args.script).resolve().parent))
             runpy.run_path(args.script, run_name="__main__")
     except Exception:  # noqa: BLE001  # the script's, and not this program's to judge
-        sys.excepthook(*_find_fault())
+        kind, fault, trace = _find_fault()
+        if trace is None and isinstance(fault, ImportError):  # nothing of the script has run
+            raise FileError(str(fault), hint="hipcompat run SCRIPT, or -m MODULE that can be imported here") from fault
+        sys.excepthook(kind, fault, trace)
         sys.exit(1)
     finally:
         sys.argv, sys.path[:] = before
