@@ -68,11 +68,21 @@ def test_a_version_in_a_variable_raises_where_it_is_used() -> None:
         ("major, minor = torch.cuda.get_device_capability()\nif major >= 8: pass", "major >= 8"),
         ("cap = torch.cuda.get_device_capability()\nx = cap >= (8, 0)", "cap >= (8, 0)"),
         ("a, b = torch.cuda.get_device_capability()\nsm = a * 10 + b\nx = sm == 90", "sm == 90"),
+        ("a, b = torch.cuda.get_device_capability()\nx = (a, b) >= (8, 6)", "(a, b) >= (8, 6)"),
         ("def cc():\n    return torch.cuda.get_device_capability()[0]\nx = cc() > 8", "cc() > 8"),
     ],
 )
 def test_a_capability_is_followed_to_its_comparison(text: str, detail: str) -> None:
     assert _find(f"import torch\n{text}") == [("python-capability", detail)]
+
+
+def test_what_a_function_makes_of_a_capability_is_no_capability() -> None:
+    text = (
+        "import torch\ndef f(n):\n    cap = torch.cuda.get_device_capability()\n    n = choose(cap)\n"
+        "    key = (n, cap)\n    return n == 4 or key in cache\n"
+        "def g(cap):\n    return cap > 3\n"
+    )
+    assert _find(text) == []
 
 
 def test_a_capability_that_is_printed_is_no_decision() -> None:

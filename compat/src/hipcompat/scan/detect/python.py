@@ -61,6 +61,7 @@ _KERNEL = "__global__"
 _LONGEST_WORDS = 1_000
 _LIBRARIES = re.compile(r"\blibraries\b[\"']?\s*(?:=|\+=|:)\s*[\[(][^\])=]*$|\blibraries\.(?:append|extend)\(\[?\s*$")
 """What stands before the name of a library in setup.py."""
+_ON_WINDOWS = re.compile(r"[\])]?\s+if\s+[^\n]{0,40}(?:win|nt)", re.IGNORECASE)
 
 
 def find_python_hits(raw: str, *, is_setup: bool) -> tuple[tuple[Hit, ...], Counter[str]]:
@@ -122,7 +123,7 @@ def _judge_words(event: Event, raw: str, *, has_flags: bool, has_asm: bool) -> H
             yield Hit(rule="nvcc-flag", start=first, end=last, detail=flag)
         if not flags and names_gpu(event.text):
             yield Hit(rule="nvrtc-option", start=event.start, end=event.end, detail=event.text[:80])
-    if has_flags and LIBRARY.match(event.text.removeprefix("-l")) and (
+    if has_flags and LIBRARY.match(event.text.removeprefix("-l")) and not _ON_WINDOWS.match(raw, event.end) and (
         event.text.startswith("-l") or _LIBRARIES.search(raw[max(0, event.start - 300) : event.start])
     ):
         yield Hit(rule="cuda-link", start=event.start, end=event.end, detail=event.text)

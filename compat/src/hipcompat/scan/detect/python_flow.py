@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hipcompat.scan.regions import is_inside, merge_ranges
@@ -59,33 +59,72 @@ def join_dotted(node: ast.expr) -> str:
 
 
 def find_capability_compares(tree: ast.AST) -> Iterator[ast.Compare]:
-    """Comparisons of a value that came from a call for the compute capability, through names of the file."""
-    names: set[str] = set()
+    """Comparisons of a value that came from a call for the compute capability, through names of its function."""
+    functions: set[str] = set()
+    scopes = [*_split_scopes(tree)]
+    known: list[set[str]] = [set() for _ in scopes]
     for _ in range(_ROUNDS):
-        before = len(names)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-                if _mentions(node.value, names):
-                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    names |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-            elif isinstance(node, ast.FunctionDef) and any(
-                isinstance(part, ast.Return) and part.value is not None and _mentions(part.value, names)
-                for part in ast.walk(node)
+        before = len(functions) + sum(map(len, known))
+        for (head, nodes), names in zip(scopes, known, strict=True):
+            outer = names | known[0]
+            names.update(_find_assigned(nodes, outer | functions))
+            if isinstance(head, ast.FunctionDef) and any(
+                isinstance(node, ast.Return) and _comes_from(node.value, outer | names | functions) for node in nodes
             ):
-                names.add(node.name)
-        if len(names) == before:
+                functions.add(head.name)
+        if len(functions) + sum(map(len, known)) == before:
             break
-    if names:
-        yield from (node for node in ast.walk(tree) if isinstance(node, ast.Compare) and _mentions(node, names))
+    for (_, nodes), names in zip(scopes, known, strict=True):
+        values = names | known[0] | functions
+        yield from (node for node in nodes if isinstance(node, ast.Compare) and _compares(node, values))
 
 
-def _mentions(node: ast.AST, names: set[str]) -> bool:
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and part.id in names:
-            return True
-        if isinstance(part, ast.Call) and _CAPABILITY.match(join_dotted(part.func)):
-            return True
+def _split_scopes(tree: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
+    """The module, then each function: its nodes without those of the functions inside."""
+    waiting = [tree]
+    while waiting:
+        head = waiting.pop(0)
+        nodes: list[ast.AST] = []
+        inner = [*ast.iter_child_nodes(head)]
+        while inner:
+            node = inner.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                waiting.append(node)
+                continue
+            nodes.append(node)
+            inner += ast.iter_child_nodes(node)
+        yield head, nodes
+
+
+def _find_assigned(nodes: Iterable[ast.AST], values: set[str]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and _comes_from(node.value, values):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+                yield from (part.id for part in parts if isinstance(part, ast.Name))
+
+
+def _comes_from(value: ast.expr | None, values: set[str]) -> bool:
+    """The call itself, a name that holds it, a part of it, or a sum with it; not what a function makes of it."""
+    if isinstance(value, ast.Call):
+        name = join_dotted(value.func)
+        is_same = name in {"int", "float", "tuple"} and bool(value.args) and _comes_from(value.args[0], values)
+        return is_same or name in values or _CAPABILITY.match(name) is not None
+    if isinstance(value, ast.Name):
+        return value.id in values
+    if isinstance(value, ast.Subscript | ast.Attribute):
+        return _comes_from(value.value, values)
+    if isinstance(value, ast.BinOp):
+        return _comes_from(value.left, values) or _comes_from(value.right, values)
     return False
+
+
+def _compares(node: ast.Compare, values: set[str]) -> bool:
+    """One of the sides is such a value, or a tuple with one."""
+    sides = (node.left, *node.comparators)
+    parts = [part for side in sides for part in (side.elts if isinstance(side, ast.Tuple) else [side])]
+    return any(_comes_from(part, values) for part in parts)
 
 
 def find_version_uses(tree: ast.AST, aliases: dict[str, str]) -> Iterator[VersionUse]:
