@@ -32,6 +32,7 @@ TORCH = ROOT / "plugins" / "rockiln-torch"
 TORCH_VERSIONS = ("2.13.0", "2.7.1", "2.8.0")
 JAX = ROOT / "plugins" / "rockiln-jax"
 JAX_VERSIONS = ("0.6.2", "0.6.1", "0.6.0")
+TENSORFLOW_VERSION = "2.19.1"
 OLDER_JAX_TESTS = tuple(
     f"tests/test_{name}.py" for name in ("composed", "emulated", "lowering", "partitioned", "sharded", "plugin")
 )
@@ -94,6 +95,7 @@ def nightly(session: nox.Session) -> None:
     session.notify("kernels_nightly")
     for version in TORCH_VERSIONS:
         session.notify(f"torch_nightly({version})")
+    session.notify("tensorflow_nightly")
     for version in JAX_VERSIONS:
         session.notify(f"jax_nightly({version})")
     session.run("pytest", *(session.posargs or ("tests/integration",)), env={"ROCKILN_NIGHTLY": "1"})
@@ -252,6 +254,29 @@ def jax_nightly(session: nox.Session, version: str) -> None:
     is_newest = version == JAX_VERSIONS[0]
     environ = {"ROCKILN_NIGHTLY": "1"} if is_newest else {}
     session.run("pytest", *(session.posargs or (() if is_newest else OLDER_JAX_TESTS)), env=environ)
+
+
+def test_tensorflow(session: nox.Session, environ: dict[str, str]) -> None:
+    """Types and all tests. TensorFlow brings an older NumPy than the kernels' tests name; they run with it, too."""
+    install_kernels(session)
+    session.install("--quiet", f"tensorflow-cpu=={TENSORFLOW_VERSION}")
+    folder = ROOT / "plugins" / "rockiln-tensorflow"
+    session.install("--quiet", "--no-build-isolation", "-e", f"{folder}[test]", "-e", str(ROOT / "compat"))
+    session.chdir(folder)
+    session.run("mypy")
+    session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "loadfile")), env=environ)
+
+
+@nox.session(name="tensorflow")
+def tensorflow_plugin(session: nox.Session) -> None:
+    """rockiln-tensorflow: types; its ops on TensorFlow's CPU, and its kernels over a fake HIP and gfxemu."""
+    test_tensorflow(session, {})
+
+
+@nox.session
+def tensorflow_nightly(session: nox.Session) -> None:
+    """The same with nothing left to the commit's rotation: every golden case, family and GPU, every op's slopes."""
+    test_tensorflow(session, {"ROCKILN_NIGHTLY": "1"})
 
 
 @nox.session

@@ -1,0 +1,93 @@
+"""The TensorFlow CPU row with rockiln-tensorflow, as this checkout has it: smoke is red where a part is gone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from own_sources import copy_project
+from packed_project import MaskingEngine, keep_checks, mask_module
+from rockiln.compatibility import read_compatibility
+from rockiln.console import Console
+from rockiln.engines.embedded import EmbeddedEngine
+from rockiln.engines.protocol import Mount
+from rockiln.image import Image
+from rockiln.matrix import read_matrix
+from rockiln.plan import PlannedTarget, make_plan
+from rockiln.recipe import Recipe, read_recipes
+from rockiln.smoke import Failed, run_smoke
+from rockiln.write_image import read_image
+from rocm_mirror_folder import Project
+
+pytestmark = [pytest.mark.network, pytest.mark.userns, pytest.mark.slow]
+TARGET = "tensorflow-2.19.1-cpu-py3.11-debian-12"
+SITE = "opt/venv/lib/python3.11/site-packages"
+LIBRARY = "librockiln_tensorflow_2_19.so"
+CACHE = Path(os.environ.get("ROCKILN_CACHE") or Path.home() / ".cache" / "rockiln")
+"""The user's, in which CI's build of the row has left its wheels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorflowImage:
+    """The row, built, and its tree."""
+
+    planned: PlannedTarget
+    image: Image
+    engine: EmbeddedEngine
+
+    def smoke(self, recipe: Recipe, *masks: Mount) -> dict[str, str]:
+        """Name → log of the recipe's checks that failed, with other files over some of the image's."""
+        engine = MaskingEngine(inner=self.engine, masks=masks)
+        report = run_smoke(self.image, recipe, engine, (), 2, Console(None))
+        return {one.name: one.outcome.log for one in report.checks if isinstance(one.outcome, Failed)}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> TensorflowImage:
+    """Locked anew in a copy of this checkout, and built."""
+    folder = tmp_path_factory.mktemp("tensorflow")
+    project = Project(path=copy_project(folder / "project"), cache_path=CACHE)
+    for words in (("lock", TARGET), ("build", "--relock-gone", TARGET)):
+        done = project.run(*words, timeout_s=3000)
+        assert done.returncode == 0, done.stderr
+    plan = make_plan(
+        read_matrix(project.path / "matrix.toml"), read_recipes(project.path / "images"), read_compatibility()
+    )
+    planned = next(row for row in plan.targets if row.id == TARGET)
+    engine = EmbeddedEngine(trees_path=folder / "trees")
+    return TensorflowImage(planned=planned, image=read_image(project.path / "build" / TARGET / "image"), engine=engine)
+
+
+def test_the_whole_row_is_green_and_says_its_ops(built: TensorflowImage, tmp_path: Path) -> None:
+    recipe = keep_checks(built.planned.recipe, ["own_packages", "rockiln_ops", "saved_model"], tmp_path / "checks")
+    assert built.smoke(recipe) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "check"),
+    [("rockiln_tensorflow", "own_packages"), ("hipcompat", "own_packages"), ("rockiln_kernels/specs", "rockiln_ops")],
+    ids=["plugin", "hipcompat", "ops"],
+)
+def test_without_a_part_smoke_is_red(built: TensorflowImage, tmp_path: Path, path: str, check: str) -> None:
+    (tmp_path / "empty").mkdir()
+    recipe = keep_checks(built.planned.recipe, [check], tmp_path / "checks")
+    assert check in built.smoke(recipe, Mount(host_path=tmp_path / "empty", image_path=f"/{SITE}/{path}"))
+
+
+def test_without_an_op_smoke_is_red(built: TensorflowImage, tmp_path: Path) -> None:
+    masks = mask_module(f"/{SITE}/rockiln_kernels/specs/rope.py", "SPECS = ()\n", tmp_path)
+    failed = built.smoke(keep_checks(built.planned.recipe, ["rockiln_ops"], tmp_path / "checks"), *masks)
+    assert "the op table and the golden files differ by ['rope', 'rope_backward']" in failed["rockiln_ops"]
+
+
+def test_with_a_damaged_library_smoke_is_red_and_names_it(built: TensorflowImage, tmp_path: Path) -> None:
+    """TensorFlow has no entry point for plugins: importing the package is what registers its ops."""
+    (tmp_path / LIBRARY).write_bytes(b"")
+    place = f"/{SITE}/rockiln_tensorflow/{LIBRARY}"
+    recipe = keep_checks(built.planned.recipe, ["own_packages", "rockiln_ops"], tmp_path / "checks")
+    failed = built.smoke(recipe, Mount(host_path=tmp_path / LIBRARY, image_path=place))
+    assert sorted(failed) == ["own_packages", "rockiln_ops"]
+    assert f"{LIBRARY} cannot be loaded into TensorFlow 2.19.1" in failed["rockiln_ops"]
