@@ -8,6 +8,7 @@ The options are libFuzzer's. Seeds are the examples of the rules.
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import tempfile
 import time
@@ -22,7 +23,10 @@ with atheris.instrument_imports(include=["hipcompat"]):
     from hipcompat.scan.scanner import scan_bytes
     from hipcompat.scan.tree import Candidate
 
-LANGUAGES = ("cuda", "cuda", "cuda", "python", "setup", "cmake", "requirements", "docker", "shell", "binary")
+LANGUAGES = (
+    "cuda", "cuda", "cuda", "cuda", "python", "python", "setup", "cython", "notebook", "cmake", "meson", "requirements",
+    "conda", "docker", "yaml", "shell", "ptx", "binary",
+)  # fmt: skip
 SLOWEST_S = 5.0
 """For inputs of a few KB; a quadratic or exponential pattern is far above it."""
 
@@ -42,10 +46,13 @@ def judge_one(data: bytes) -> None:
 
 
 def write_seeds(folder: Path) -> None:
-    """One file an example."""
+    """One file an example, and a notebook with each of Python's."""
     for rule in RULES.values():
         language = LANGUAGES.index(rule.language) if rule.language in LANGUAGES else 0
         (folder / rule.id).write_bytes(bytes([language]) + rule.example.encode("latin-1"))
+        if rule.language == "python":
+            cell = json.dumps({"cells": [{"cell_type": "code", "source": [rule.example]}]})
+            (folder / f"{rule.id}.ipynb").write_bytes(bytes([LANGUAGES.index("notebook")]) + cell.encode())
 
 
 def main() -> None:

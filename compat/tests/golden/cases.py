@@ -26,6 +26,8 @@ class Case:
     kernarg: Callable[[tuple[int, ...]], bytes] = lambda pointers: struct.pack(f"<{len(pointers)}Q", *pointers)
     only_shim: bool = False
     """Renaming leaves a finding: only hipcompat's headers have what it needs."""
+    only_rename: bool = False
+    """hipcompat's headers leave a finding: they take masks of 32 bits for warps of 32."""
     syncs_by_atomics: bool = False
     """The emulator's race check knows s_barrier only; it is off, and several orders of wavefronts stand in for it."""
 
@@ -280,6 +282,14 @@ def make_warp_reduce() -> Case:
     sums, largest = (np.repeat(values, 32).astype(np.uint32) for values in (warps.sum(1), warps.max(1)))
     zeros = np.zeros(64, np.uint32)
     return Case(inputs=(x,), outputs=(zeros,) * 3, expected=(sums, largest, np.array(equal, np.uint32)))
+
+
+def make_wave_helper() -> Case:
+    """Sums and counts of two blocks, whatever the GPU's warps are."""
+    blocks = I32.reshape(2, 128)
+    zeros = np.zeros(2, np.int32)
+    expected = tuple(values.astype(np.int32) for values in (blocks.sum(1), (blocks > 0).sum(1)))
+    return Case(inputs=(I32,), outputs=(zeros, zeros), expected=expected, grid=2, block=128, only_rename=True)
 
 
 CASES: Mapping[str, Callable[[], Case]] = {

@@ -29,6 +29,8 @@ def test_numbers_are_those_of_cuda(name: str, mode: str, arch: str, rocm: Toolch
     case = CASES[name]()
     if mode == "rename" and case.only_shim:
         pytest.skip("HIP has no such thing; hipcompat's headers do")
+    if mode == "shim" and case.only_rename:
+        pytest.skip("hipcompat's headers cannot tell that it spans whole wavefronts; scan warns")
     source_path = FOLDER / f"{name}.cu"
     if mode == "rename":
         source_path = tmp_path / f"{name}.hip"
