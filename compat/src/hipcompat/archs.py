@@ -36,11 +36,15 @@ _SEPARATORS = re.compile(r"[,;\s]+")
 def read_archs(given: Iterable[str], *, default: str = DEFAULT) -> tuple[str, ...]:
     """Names, several in one text (commas, semicolons or blanks between them) or one each, each once.
 
-    Without any, `default`, or none where that is empty. Raises UsageError for a name or feature that is unknown.
+    Without any, `default`, or none where that is empty. Raises UsageError for a name or feature that is unknown, and
+    for texts without a name.
     """
+    given = tuple(given)
     archs = tuple(dict.fromkeys(arch for text in given for arch in _SEPARATORS.split(text) if arch))
     for arch in archs:
         require_arch(arch)
+    if given and not archs:
+        raise UsageError(f"{given[-1]!r} names no architecture", hint=f"LLVM's names: {', '.join(ARCHS)}")
     return archs or ((default,) if default else ())
 
 

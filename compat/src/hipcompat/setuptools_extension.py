@@ -132,7 +132,7 @@ def make_link_command(toolchain: Toolchain, objects: Sequence[str], ext: Extensi
 def read_archs(environment: Mapping[str, str]) -> tuple[str, ...]:
     """LLVM's names, from the first variable that is set. UsageError for others, and for none: no GPU is guessed."""
     text = next((environment[name] for name in _ARCHS if environment.get(name)), "")
-    found = archs.read_archs([text], default="")
+    found = archs.read_archs([text] if text else [], default="")
     if not found:
         raise UsageError("for which GPUs? nothing says it", hint=f'{_ARCHS[0]}="gfx942;gfx1100"')
     return found

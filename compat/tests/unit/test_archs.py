@@ -42,6 +42,8 @@ def test_archs_are_given_together_or_one_each(given: list[str], archs: tuple[str
         ("gfx942:xnack", "gfx942 has no feature 'xnack'", "gfx942:sramecc+ or gfx942:xnack+, or the sign -"),
         ("gfx942:", "gfx942 has no feature ''", "gfx942:sramecc+"),
         ("gfx942:xnack+:xnack-", "names a feature twice", "once"),
+        (" , ", "' , ' names no architecture", "LLVM's names: gfx803, "),
+        ("", "'' names no architecture", "LLVM's names: gfx803, "),
     ],
 )
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

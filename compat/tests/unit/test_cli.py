@@ -82,6 +82,11 @@ def test_fail_on_decides_the_exit_code(
     assert _call(capsys, "scan", tmp_path, "--fail-on", fail_on)[0] == code
 
 
+def test_scan_has_json_as_every_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")
+    assert json.loads(_call(capsys, "scan", tmp_path, "--json")[1])["verdict"] == "blocked"
+
+
 @pytest.mark.parametrize("wanted", ["text", "json", "sarif", "summary"])
 def test_every_format_is_printed(wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")

@@ -25,11 +25,12 @@ _MOST_NAMED = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """PATH..., --arch, --rocm, --format, --fail-on, --baseline, --write-baseline."""
+    """PATH..., --arch, --rocm, --format, --json, --fail-on, --baseline, --write-baseline."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
     parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
     parser.add_argument("--rocm", default="7.0.2", metavar="VERSION", help="7.0 or newer; default: 7.0.2")
     parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
