@@ -259,10 +259,9 @@ def jax_nightly(session: nox.Session, version: str) -> None:
 def test_tensorflow(session: nox.Session, environ: dict[str, str]) -> None:
     """Types and all tests. TensorFlow brings an older NumPy than the kernels' tests name; they run with it, too."""
     install_kernels(session)
+    session.chdir(ROOT / "plugins" / "rockiln-tensorflow")
     session.install("--quiet", f"tensorflow-cpu=={TENSORFLOW_VERSION}")
-    folder = ROOT / "plugins" / "rockiln-tensorflow"
-    session.install("--quiet", "--no-build-isolation", "-e", f"{folder}[test]", "-e", str(ROOT / "compat"))
-    session.chdir(folder)
+    session.install("--quiet", "--no-build-isolation", "-e", ".[test]", "-e", str(ROOT / "compat"))
     session.run("mypy")
     session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "loadfile")), env=environ)
 
