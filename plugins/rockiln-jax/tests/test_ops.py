@@ -71,6 +71,23 @@ def test_jit_scan_and_checkpoint_agree_with_a_plain_call() -> None:
     np.testing.assert_allclose(again(X), slope(X), rtol=1e-5, atol=1e-6)
 
 
+def test_with_jit_disabled_ops_are_composed() -> None:
+    plain = ops.rms_norm(X, WEIGHT), ops.gemm_silu(X, X[0])
+    slope = jax.grad(lambda x: ops.rms_norm(x, WEIGHT).sum())(X)
+    with jax.disable_jit():
+        for got, wanted in zip((ops.rms_norm(X, WEIGHT), ops.gemm_silu(X, X[0])), plain, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(jax.grad(lambda x: ops.rms_norm(x, WEIGHT).sum())(X), slope, rtol=1e-4, atol=1e-5)
+        with pytest.raises(ValueError, match="weight has N = 63"):
+            ops.rms_norm(X, WEIGHT[:63])
+
+
+def test_constants_of_a_traced_function_are_calls() -> None:
+    text = str(jax.make_jaxpr(lambda y: ops.rms_norm(X, WEIGHT) + y)(X))
+    assert "rockiln_rms_norm" in text
+    np.testing.assert_allclose(jax.jit(lambda: ops.rms_norm(X, WEIGHT))(), ops.rms_norm(X, WEIGHT), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "name", ["rms_norm", "silu_and_mul", "gelu_and_mul", "gelu_tanh_and_mul", "swiglu_and_mul", "rope"]
 )

@@ -37,7 +37,11 @@ class OpForm:
     @property
     def signature(self) -> inspect.Signature:
         """What Python's help shows."""
-        return inspect.Signature([*self._list_arrays(), *self._list_words()])
+        return _make_signature(self)
+
+    def list_parameters(self) -> list[inspect.Parameter]:
+        """Arrays, then words."""
+        return [*self._list_arrays(), *self._list_words()]
 
     def _list_arrays(self) -> list[inspect.Parameter]:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -58,6 +62,12 @@ class OpForm:
     def bind_scalars(self, words: Mapping[str, Any]) -> tuple[Value, ...]:
         """Every scalar in the spec's order, as a number of its kind. Raises TypeError for one that is no number."""
         return tuple(_convert(self.spec.name, item.name, item.kind, words[item.name]) for item in self.spec.scalars)
+
+
+@lru_cache(maxsize=256)
+def _make_signature(form: OpForm) -> inspect.Signature:
+    """Once: a call outside of jit takes a fifth of its time for this."""
+    return inspect.Signature(form.list_parameters())
 
 
 def _convert(op: str, name: str, kind: str, value: Any) -> Value:

@@ -10,13 +10,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from rockiln_jax.calls import OpParams
 from rockiln_jax.dtypes import name_dtype
 from rockiln_jax.forms import OpForm, describe_op, make_form
 from rockiln_jax.gradients import make_differentiable
-from rockiln_jax.primitives import bind_call
+from rockiln_jax.primitives import apply_call, bind_call
 from rockiln_kernels.table import read_table
 
 
@@ -27,8 +29,11 @@ def call_op(op: str, *arrays: Any, copies: int = 1, **words: Any) -> Any:
     """
     form, params, given = bind_words(op, arrays, words)
     params = replace(params, copies=copies) if copies != 1 else params
-    there = [jnp.asarray(array) for array in given]
-    outputs = make_differentiable(op, params)(*there) if form.spec.gradient else bind_call(op, params, there)
+    there = [array if isinstance(array, jax.Array) else jnp.asarray(array) for array in given]
+    if not any(isinstance(array, Tracer) for array in there):  # values: nothing is traced, so nothing is differentiated
+        outputs = apply_call(op, params, there)
+    else:
+        outputs = make_differentiable(op, params)(*there) if form.spec.gradient else bind_call(op, params, there)
     return outputs if len(outputs) > 1 else outputs[0]
 
 

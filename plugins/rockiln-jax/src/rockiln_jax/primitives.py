@@ -62,14 +62,22 @@ def _forget_axes(rule: Any) -> Any:
     return lower
 
 
+def apply_call(op: str, params: OpParams, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """The outputs of arrays that hold values: compiled, and found again by shapes; with jax.disable_jit, composed."""
+    if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
+        infer_outputs(make_form(op), params, arrays)
+        return run_composition(make_form(op), *arrays, call=params)
+    outputs: tuple[Array, ...] = _apply_compiled(op, params, *arrays)
+    return outputs
+
+
 @partial(jax.jit, static_argnums=(0, 1))
 def _apply_compiled(op: str, call: OpParams, *arrays: Array) -> tuple[Array, ...]:
     return bind_call(op, call, arrays)
 
 
 def _apply(op: str, *arrays: Array, call: OpParams) -> tuple[Array, ...]:
-    outputs: tuple[Array, ...] = _apply_compiled(op, call, *arrays)
-    return outputs
+    return apply_call(op, call, arrays)
 
 
 def _infer(form: OpForm, *arrays: Any, call: OpParams) -> tuple[ShapedArray, ...]:
