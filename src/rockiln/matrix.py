@@ -130,7 +130,9 @@ def _read_top(top: Table, path: Path) -> Matrix:
     targets = tuple(_read_target(row, sources, candidates) for row in rows)
     _refuse_double_ids(rows, targets)
     mirrors = _read_mirrors(top, sources)
-    publish = read_policy(top.table("publish"), [target.id for target in targets])
+    publish = read_policy(
+        top.table("publish"), [target.id for target in targets], {target.framework for target in targets}
+    )  # fmt: skip
     top.refuse_others()
     top.faults.raise_any()
     return Matrix(path=path, targets=targets, sources=sources, mirrors=mirrors, publish=publish)

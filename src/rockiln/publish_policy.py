@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -40,8 +40,8 @@ class PublishPolicy:
     moving: tuple[MovingTag, ...] = ()
 
 
-def read_policy(table: Table, ids: Sequence[str]) -> PublishPolicy:
-    """`ids` are those of the rows. Faults are noted in the table's file."""
+def read_policy(table: Table, ids: Sequence[str], frameworks: Collection[str]) -> PublishPolicy:
+    """`ids` and `frameworks` are those of the rows. Faults are noted in the table's file."""
     policy = PublishPolicy(
         repository=table.text("repository", ""),
         shapes=table.text_map("tags"),
@@ -53,6 +53,9 @@ def read_policy(table: Table, ids: Sequence[str]) -> PublishPolicy:
             hint = suggest(name, ("framework",))
             table.fault("repository", f"{{{name}}} stands for nothing here; only {{framework}} does{hint}")
     for framework, shape in policy.shapes.items():
+        if framework not in frameworks:
+            message = f"no row is of {quote(framework)}{suggest(framework, frameworks) or _LIST_HINT}"
+            table.table("tags").fault(framework, message)
         _check_shape(table.table("tags"), framework, shape)
     for moving in policy.moving:
         if moving.rows and not any(fnmatchcase(row, moving.rows) for row in ids):
@@ -75,7 +78,18 @@ def _check_shape(table: Table, framework: str, shape: str) -> None:
     for name in _FIELD.findall(shape):
         if name not in FIELDS:
             table.fault(framework, f"{{{name}}} is not {list_words(FIELDS)}{suggest(name, FIELDS)}")
-    if shape and not _SHAPE.fullmatch(_FIELD.sub("x", shape)):
-        table.fault(framework, f"{quote(shape)} makes no tag: letters, digits, . _ - and {{fields}}")
+    rest = _FIELD.sub("x", shape)
+    if shape and not _SHAPE.fullmatch(rest):
+        message = f"{quote(shape)} makes no tag: {_name_odd(rest)}; such as {quote(DEFAULT_SHAPE)}"
+        table.fault(framework, message)
     if "{version}" not in shape and shape:
-        table.fault(framework, "{version} is missing: a tag names the framework's full version")
+        message = "{version} is missing: a tag names the framework's full version"
+        table.fault(framework, f"{message}; such as {quote(shape.rstrip('-_.') + '-{version}')}")
+
+
+def _name_odd(rest: str) -> str:
+    """What is wrong with the part of a shape that is no field."""
+    if {"{", "}"} & set(rest):
+        return "a brace in it has no other"
+    odd = "".join(dict.fromkeys(re.sub(r"[A-Za-z0-9._-]", "", rest)))
+    return f"{quote(odd)} may not stand in it" if odd else f"it may not begin with {quote(rest[0])}"

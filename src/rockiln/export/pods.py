@@ -27,14 +27,17 @@ DEVICE_ID = "amd.com/gpu.device-id"
 DEVICE_IDS = {
     "gfx908": ("738c", "738e"),
     "gfx90a": ("7408", "740c", "740f"),
-    "gfx942": ("74a0", "74a1", "74a2", "74a5", "74a9", "74b5", "74b9", "74bd"),
-    "gfx950": ("75a0", "75a3"),
-    "gfx1100": ("7448", "744a", "744c", "745e"),
-    "gfx1101": ("7461", "7470", "747e"),
+    "gfx942": ("74a0", "74a1", "74a2", "74a5", "74a8", "74a9", "74b5", "74b6", "74b9", "74bd"),
+    "gfx950": ("75a0", "75a3", "75a8", "75b0", "75b3"),
+    "gfx1100": ("7448", "7449", "744a", "744b", "744c", "745e"),
+    "gfx1101": ("7460", "7461", "7470", "747e"),
     "gfx1200": ("7590",),
-    "gfx1201": ("7550",),
+    "gfx1201": ("7550", "7551"),
 }
-"""Arch → PCI device ids, as https://pci-ids.ucw.cz/read/PC/1002 has them."""
+"""Arch → PCI device ids, from two lists: https://pci-ids.ucw.cz/read/PC/1002 (Debian's pci.ids 0.0~2026.10.24) and
+libdrm's data/amdgpu.ids (https://gitlab.freedesktop.org/mesa/libdrm, 2.4.134). Both have gfx950's 75a0 (MI350X) and
+75a3 (MI355X); 75a8 (MI350P) is of the first, 75b0 and 75b3 (their virtual functions) are of the second.
+tests/integration/test_device_ids.py holds all of them against both."""
 CONFIG_MAP_BYTES = 1_000_000
 """etcd takes one MiB, with names: https://kubernetes.io/docs/concepts/configuration/configmap/"""
 NAME_LIMIT = 63

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rockiln.errors import RegistryError, UsageError
+from rockiln.errors import RegistryError, RockilnError, UsageError
 from rockiln.invocation import Invocation
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def open_images(
 
     path = Path(word)
     if word.startswith(REGISTRY) or ("/" in word and not path.exists() and has_host(word)):
-        with _open_registry(word.removeprefix(REGISTRY), invocation, access, row) as source:
+        name = word.removeprefix(REGISTRY)
+        with _open_registry(name, invocation, access, row or _find_row(name, invocation)) as source:
             yield (source,)
     elif "/" in word or path.exists():
         if not path.exists():
@@ -68,6 +69,20 @@ def has_host(word: str) -> bool:
     """Whether it begins as a name in a registry does: with a host, and no path of a file."""
     host = word.partition("/")[0]
     return host == "localhost" or (bool({".", ":"} & set(host)) and not host.startswith("."))
+
+
+def _find_row(name: str, invocation: Invocation) -> AskedRow | None:
+    """The row that HOST/NAME:TAG stands for by the project's matrix.toml, so that the image is held against it."""
+    from rockiln.publish.rows_of_tags import find_row_of_tag
+
+    if not invocation.matrix_path.is_file():
+        return None
+    try:
+        planned = find_row_of_tag(name, invocation.plan, invocation.matrix.publish, invocation.lock)
+    except RockilnError as fault:
+        invocation.console.warn(f"{name}: not held against a row of {invocation.matrix_path}: {fault.message}")
+        return None
+    return ask_row(planned) if planned else None
 
 
 @contextmanager

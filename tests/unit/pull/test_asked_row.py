@@ -65,14 +65,14 @@ def make_image(path: Path, target_id: str, *, named: str = "", built: str = "") 
     return sign_image(path, image, make_provenance(externalParameters={"target": built or target_id}))
 
 
-def push_tagged(signed: SignedImage, server: RegistryServer) -> None:
-    """Under the tag of the torch row for two archs."""
+def push_tagged(signed: SignedImage, server: RegistryServer, tag: str = TAG) -> None:
+    """Under the tag of the torch row for two archs, unless another is named."""
     blobs = signed.path / "image/blobs/sha256"
     manifest = (blobs / signed.image.digest.removeprefix("sha256:")).read_bytes()
     with open_repository(parse_reference(f"{server.host}/rk/torch"), {}) as repository:
         for digest in (signed.image.config_digest, *(layer.digest for layer in signed.image.layers)):
             repository.push_blob(source_of_file(blobs / digest.removeprefix("sha256:"), digest))
-        repository.push_manifest(Manifest(content=manifest, media_type=MANIFEST_TYPE), TAG)
+        repository.push_manifest(Manifest(content=manifest, media_type=MANIFEST_TYPE), tag)
         push_attachments(repository, read_attached(signed.path / "attached"))
 
 
@@ -96,6 +96,37 @@ def test_tag_moved_to_another_rows_image_is_refused(
     said = capsys.readouterr().err
     assert f"{GPU_ID} was asked for" in said
     assert f"says that it is {other}" in said
+
+
+@pytest.mark.parametrize("tag", [TAG, f"{TAG}-20261201", f"{TAG}-20261201.2", "newest"])
+def test_name_with_a_tag_of_a_row_means_that_row(
+    project: Path, server: RegistryServer, capsys: Said, tag: str
+) -> None:
+    """As `rockiln verify HOST/NAME:TAG` has it, where matrix.toml says what the tag stands for."""
+    matrix_path, name = project / "matrix.toml", f"{server.host}/rk/torch:{tag}"
+    moving = f'\n[publish.moving.newest]\nrows = "{GPU_ID}"\nmeaning = "the newest"\n'
+    matrix_path.write_text(matrix_path.read_text() + moving)
+    push_tagged(make_image(project / "right", GPU_ID), server, tag)
+    assert run(project, "verify", name) == 0
+    push_tagged(make_image(project / "wrong", OTHER_ID), server, tag)
+    capsys.readouterr()
+    assert run(project, "verify", name) == 24
+    assert f"{GPU_ID} was asked for, and the image says that it is {OTHER_ID}" in capsys.readouterr().err
+    assert run(project, "pull", name, "--dry-run", "--any-gpu") == 24
+
+
+@pytest.mark.parametrize("tag", ["anything", f"{TAG}-more"])
+def test_tag_that_matrix_toml_does_not_know_means_no_row(project: Path, server: RegistryServer, tag: str) -> None:
+    push_tagged(make_image(project / "made", OTHER_ID), server, tag)
+    assert run(project, "verify", f"{server.host}/rk/torch:{tag}") == 0
+
+
+def test_broken_matrix_keeps_nobody_from_verifying(project: Path, server: RegistryServer, capsys: Said) -> None:
+    push_tagged(make_image(project / "made", OTHER_ID), server)
+    (project / "matrix.toml").write_text("schema = 99\n")
+    words = ("--project", str(project), "--cache", str(project / "cache"), "verify", f"{server.host}/rk/torch:{TAG}")
+    assert main([*words, "--key", str(project / "cosign.pub")]) == 0
+    assert "not held against a row" in capsys.readouterr().err
 
 
 def test_label_alone_does_not_vouch_for_the_row(project: Path, server: RegistryServer, capsys: Said) -> None:
