@@ -78,12 +78,13 @@ def _make_config_map(planned: PlannedTarget, word: str, paths: Sequence[Path]) -
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": make_name(planned.id, word), "labels": _make_labels(planned)},
+        "metadata": {"name": make_name(planned.id, word), "labels": make_labels(planned)},
         "data": texts,
     }
 
 
-def _make_labels(planned: PlannedTarget) -> dict[str, str]:
+def make_labels(planned: PlannedTarget) -> dict[str, str]:
+    """Of every object of a target."""
     return {"app.kubernetes.io/managed-by": "rockiln", "app.kubernetes.io/part-of": make_name(planned.id)}
 
 
@@ -110,24 +111,24 @@ def make_job(
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         **({"securityContext": {"supplementalGroups": [*pod.groups]}} if pod.groups else {}),
-        **_choose_nodes(arch, pod),
+        **choose_nodes(arch, pod),
         "containers": [container],
         "volumes": [memory, *maps],
     }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": make_name(planned.id, tier, arch), "labels": _make_labels(planned)},
+        "metadata": {"name": make_name(planned.id, tier, arch), "labels": make_labels(planned)},
         "spec": {
             "backoffLimit": 0,
             "activeDeadlineSeconds": STARTING_S + round(sum(check.timeout_s for check in checks)),
             "ttlSecondsAfterFinished": KEPT_S,
-            "template": {"metadata": {"labels": _make_labels(planned)}, "spec": spec},
+            "template": {"metadata": {"labels": make_labels(planned)}, "spec": spec},
         },
     }
 
 
-def _choose_nodes(arch: str, pod: Pod) -> dict[str, Any]:
+def choose_nodes(arch: str, pod: Pod) -> dict[str, Any]:
     """By the label that was named, else by what AMD's labeller writes. Raises UsageError for an arch without either."""
     if arch in pod.node_labels:
         key, value = pod.node_labels[arch]

@@ -38,6 +38,18 @@ class Pod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attesting:
+    """Who attaches the results of GPU checks to an image, from a pod."""
+
+    image: str
+    """Has rockiln on its path, and the project in its working directory."""
+    key_secret: str = ""
+    """Name of the Secret with the key that signs; "" attaches results unsigned."""
+    login_secret: str = ""
+    """Name of the Secret with the registry's password; "" for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRequest:
     """What to write, for which rows."""
 
@@ -66,6 +78,8 @@ class ExportRequest:
     builder_image: str = "rockiln-builder"
     bundle: str = ""
     pod: Pod = field(default_factory=Pod)
+    attesting: Attesting | None = None
+    """None: Jobs run the checks in the image itself, and attach nothing."""
 
 
 def parse_runners(words: Sequence[str]) -> tuple[Runner, ...]:

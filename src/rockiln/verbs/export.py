@@ -18,7 +18,7 @@ from rockiln.verbs.arguments import add_json, add_targets, positive
 
 if TYPE_CHECKING:
     from rockiln.export.documents import Document
-    from rockiln.export.request import ExportRequest
+    from rockiln.export.request import Attesting, ExportRequest
 
 FORMATS = ("github", "gitlab", "bake", "kubernetes", "devcontainer", "apptainer")
 OF_IMAGES = ("kubernetes", "devcontainer", "apptainer")
@@ -66,6 +66,12 @@ def _add_image_options(parser: argparse.ArgumentParser) -> None:
                        help="numeric group of the GPU devices on the nodes; may be repeated")  # fmt: skip
     group.add_argument("--node-label", action="append", default=[], metavar="ARCH=KEY=VALUE",
                        help="label of nodes with such GPUs (default: AMD's device-id labels)")  # fmt: skip
+    group.add_argument("--attest-image", default="", metavar="IMAGE",
+                       help="kubernetes: attach results; this image has rockiln and the project")  # fmt: skip
+    group.add_argument("--key-secret", default="", metavar="NAME",
+                       help="Secret with cosign.key and cosign.password that sign results (or --unsigned)")  # fmt: skip
+    group.add_argument("--login-secret", default="", metavar="NAME",
+                       help="Secret of type kubernetes.io/dockerconfigjson for the registry")  # fmt: skip
     group.add_argument("--shm-size", default="8Gi", metavar="SIZE", help="of /dev/shm, such as 8Gi (the default)")
     group.add_argument("--builder-image", default="rockiln-builder", metavar="IMAGE",
                        help="bake: the image that has rockiln (default: rockiln-builder)")  # fmt: skip
@@ -151,11 +157,28 @@ def make_request(args: argparse.Namespace, invocation: Invocation) -> ExportRequ
         allow_untested=args.allow_untested,
         builder_image=args.builder_image,
         bundle=args.bundle,
+        attesting=_read_attesting(args),
         pod=Pod(
             gpus=args.gpus, groups=tuple(args.group), shm_size=args.shm_size,
             node_labels=parse_node_labels(args.node_label),
         ),
     )  # fmt: skip
+
+
+def _read_attesting(args: argparse.Namespace) -> Attesting | None:
+    """Raises UsageError for half of it."""
+    from rockiln.export.request import Attesting
+
+    if not args.attest_image:
+        if args.key_secret or args.login_secret:
+            raise UsageError("--key-secret, --login-secret: nothing is attached", hint="add --attest-image IMAGE")
+        return None
+    if args.format != "kubernetes":
+        raise UsageError("--attest-image is for Jobs", hint="rockiln export kubernetes")
+    if bool(args.key_secret) == args.unsigned:
+        hint = "--key-secret NAME, as `cosign generate-key-pair k8s://NAMESPACE/NAME` makes it, or --unsigned"
+        raise UsageError("an attested result is signed, or it is said that it is not", hint=hint)
+    return Attesting(image=args.attest_image, key_secret=args.key_secret, login_secret=args.login_secret)
 
 
 def _require_repository(repository: str) -> None:
@@ -204,5 +227,6 @@ def _repeat_command(args: argparse.Namespace) -> str:
 _DEFAULTS: dict[str, object] = {
     "to": "", "shards": 1, "runner": [], "build_runner": "", "install": "rockiln", "package": [], "build_args": "",
     "branch": "main", "job_image": "", "cache_repository": "", "unsigned": False, "allow_untested": False, "image": "",
-    "gpus": 2, "group": [], "node_label": [], "shm_size": "8Gi", "builder_image": "rockiln-builder", "bundle": "",
+    "gpus": 2, "group": [], "node_label": [], "attest_image": "", "key_secret": "",
+    "login_secret": "", "shm_size": "8Gi", "builder_image": "rockiln-builder", "bundle": "",
 }  # fmt: skip

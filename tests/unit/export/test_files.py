@@ -10,7 +10,7 @@ from typing import Any
 
 import kubernetes_validate
 import pytest
-from export.requests import REF, ROOT, export, invoke, load
+from export.requests import REF, ROOT, export, invoke, load, parse
 
 from rockiln import cli
 from rockiln.checks import find_checks
@@ -33,6 +33,41 @@ def test_kubernetes_takes_every_object(version: str) -> None:
     names = [(item["kind"], item["metadata"]["name"]) for item in objects]
     assert len(set(names)) == len(names)
     assert all(len(name) <= 63 for _, name in names)
+
+
+ATTESTING = ("--attest-image", "registry.example/you/rockiln:1", "--key-secret", "cosign", "--login-secret", "login")
+
+
+@pytest.mark.parametrize("version", ["1.29", "1.33"])
+def test_jobs_that_attest_need_no_config_map_and_name_their_secrets(version: str) -> None:
+    objects = read_objects(*ATTESTING)
+    assert [item["kind"] for item in objects] == ["Job"] * 4
+    for item in objects:
+        kubernetes_validate.validate(item, version, strict=True)
+    pod = objects[0]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    words = container["command"]
+    assert words[: words.index("--tier")] == ["rockiln", "--cache", "/var/cache/rockiln", "smoke", REF]
+    parse(*words[1:])
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == volumes.keys()
+    assert {name: volumes[name]["secret"]["secretName"] for name in ("key", "login")} == {
+        "key": "cosign", "login": "login",
+    }  # fmt: skip
+    assert container["resources"] == {"limits": {"amd.com/gpu": 1}}
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("--attest-image", "x"), "signed, or it is said"),
+        (("--attest-image", "x", "--key-secret", "k", "--unsigned"), "signed, or it is said"),
+        (("--key-secret", "k"), "nothing is attached"),
+    ],
+)
+def test_half_an_attestation_is_refused(words: tuple[str, ...], fault: str) -> None:
+    with pytest.raises(UsageError, match=fault):
+        read_objects(*words)
 
 
 def test_kubernetes_schema_notices_a_misspelt_key() -> None:
@@ -103,11 +138,11 @@ def test_row_without_gpu_has_no_job() -> None:
 
 
 def test_unknown_nodes_are_not_guessed() -> None:
-    from rockiln.export.pods import _choose_nodes
+    from rockiln.export.pods import choose_nodes
     from rockiln.export.request import Pod
 
     with pytest.raises(UsageError, match="nothing says which nodes have gfx1030"):
-        _choose_nodes("gfx1030", Pod())
+        choose_nodes("gfx1030", Pod())
 
 
 def test_devcontainer_has_devices_only_with_rocm() -> None:
