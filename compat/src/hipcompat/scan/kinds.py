@@ -31,6 +31,7 @@ CXX_WORDS = (
     b"cuda", b"cu_", b"cub", b"cudnn", b"curand", b"cufft", b"cusolver", b"cusparse", b"nccl", b"nvtx", b"nvrtc",
     b"nvml", b"npp", b"nvjpeg", b"warp", b"__shfl", b"__ballot", b"_sync(", b"__global__", b"__device__", b"wavefront",
     b"__gfx", b"hip_", b"asm", b"<<<", b"__nv_", b"cooperative_groups", b"mma.h", b"cutlass", b"cumem", b"culaunch",
+    b"nvshmem",
     b"cumodule", b"cuctx", b"cudevice", b"custream", b"cuinit", b"cuevent", b"cufunc", b"cugraph", b"culink", b"cuget",
     b"cucomplex", b"optix", b"cutensor", b"cute/", b"nvsci", b"__half2", b"cufile", b"float4", b"texture", b"culibrary",
     b"compute_", b"arch=sm_", b"cudriver", b"hipd", b"hipmem",

@@ -150,6 +150,13 @@ def test_arguments_tell_a_newer_signature(text: str, found: set[str], tmp_path: 
     assert _rules(_scan(text, tmp_path, rocm=(7, 2, 4))) == found - {"api-too-new"}
 
 
+def test_nvshmem_is_a_library_that_is_missing(tmp_path: Path) -> None:
+    text = "#include <nvshmem.h>\nvoid f() { nvshmem_init(); nvshmemx_barrier_all_on_stream(s); }"
+    found = [(finding.rule, finding.detail) for finding in _scan(text, tmp_path).findings]
+    names = ("nvshmem.h", "nvshmem_init", "nvshmemx_barrier_all_on_stream")
+    assert found == [("library-missing", name) for name in names]
+
+
 def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:
     text = 'K = r"""\nextern "C" __global__ void k() {\n  __nanosleep(1);\n}\n"""\n'
     finding = next(item for item in _scan(text, tmp_path, "m.py").findings if item.rule == "device-function")

@@ -198,6 +198,8 @@ def test_the_rules_examples_gain_no_finding(rule: str) -> None:
 def test_what_is_too_new_stays_a_finding() -> None:
     source = b"void f() { cudaStreamGetId(s, &i); cudaMemPrefetchAsync(p, 4, place, 0, s); }"
     assert _findings(source) == _findings(rename(source, HEADER).content) == {"api-too-new": 2}
+    named = b"typedef CUresult tcuStreamGetId(CUstream s, unsigned long long *i); tcuStreamGetId *cuStreamGetId;"
+    assert not _findings(rename(named, HEADER).content)
 
 
 def test_c_has_no_overloads() -> None:

@@ -17,7 +17,7 @@ _KINDS = (
     ("nvml", re.compile(r"nvml\.h$")),
     ("nvtx", re.compile(r"(?:nvtx3/)?nv(?:Tools|tx)\w*\.h(?:pp)?$")),
     ("library-missing", re.compile(
-        r"npp\w*\.h$|nvjpeg\w*\.h$|cufile\.h$|nvJitLink\.h$|optix\w*\.h$|nvsci\w+\.h$|nvmedia\w*\.h$|cutensor\w*\.h$"
+        r"nvshmem\w*\.h$|npp\w*\.h$|nvjpeg\w*\.h$|cufile\.h$|nvJitLink\.h$|optix\w*\.h$|nvsci\w+\.h$|nvmedia\w*\.h$|cutensor\w*\.h$"
         r"|cudaEGL\.h$|cuda_egl_interop\.h$|cuda_vdpau_interop\.h$|cudla\.h$|nvPTXCompiler\.h$|cutlass/|cute/|flashinfer/"
     )),
 )  # fmt: skip

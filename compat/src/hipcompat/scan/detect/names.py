@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hipcompat.facts import Fact, provided, read_facts
@@ -13,7 +14,7 @@ _TEXTURE_OBJECTS = re.compile(
     r"cudaCreate(?:Texture|Surface)Object$|cudaBindTexture\w*$|cu(?:Tex|Surf)ObjectCreate$|cuTexRef\w+$"
 )
 _LIBRARY = re.compile(
-    r"(?:npp[a-z]*[A-Z]|nppi|nvjpeg[A-Z]|cuFile[A-Z]|optix[A-Z]|nvJitLink[A-Z]|NvSci[A-Z]|NvMedia|cutensor[A-Z])\w+$"
+    r"(?:npp[a-z]*[A-Z]|nppi|nvjpeg[A-Z]|cuFile[A-Z]|optix[A-Z]|nvJitLink[A-Z]|NvSci[A-Z]|NvMedia|cutensor[A-Z]|nvshmemx?_)\w+$"
 )
 _CAPTURE = frozenset(("cudaEventQuery", "cudaStreamAddCallback", "cudaDeviceSetCacheConfig", "cudaFuncSetCacheConfig",
                       "cudaMemPoolCreate", "cudaMemPoolDestroy", "cudaMemPoolTrimTo"))  # fmt: skip
@@ -51,7 +52,7 @@ def find_meaning(name: str) -> Meaning | None:
     fact = read_facts().get(name) if name not in _NOT_ITS_OWN else None
     question = _OTHER.get(name) or _match_patterns(name)
     if not question and fact is None and name in _find_newer_names():
-        return Meaning(question="api-too-new")
+        return Meaning(question="api-too-new", fact=_find_newer_names()[name])
     hip = fact.hip if fact and fact.is_mapped and fact.hip != name else ""
     if not question and fact is not None:
         question = _question_of(fact)
@@ -59,11 +60,11 @@ def find_meaning(name: str) -> Meaning | None:
 
 
 @functools.cache
-def _find_newer_names() -> frozenset[str]:
-    """HIP's names that 7.0 lacks, so that translated source says so, too."""
+def _find_newer_names() -> Mapping[str, Fact]:
+    """HIP's names that 7.0 lacks, so that translated source says so, too; each with the fact about a name of CUDA."""
     facts = [fact for fact in read_facts().values() if fact.hip and fact.hip != fact.name and fact.is_mapped]
     older = {fact.hip for fact in facts if fact.in_7_0 is not False}
-    return frozenset(fact.hip for fact in facts if _question_of(fact) == "api-too-new") - older
+    return {fact.hip: fact for fact in facts if _question_of(fact) == "api-too-new" and fact.hip not in older}
 
 
 def _match_patterns(name: str) -> str:
