@@ -59,7 +59,7 @@ u32 issue(Wave& w, Counter counter) { return ++w.issued[counter]; }
 
 static void forget_finished(Wave& w) {
   auto finished = [&](const Outstanding& o) { return o.sequence <= w.done[o.counter]; };
-  w.writes.erase(std::remove_if(w.writes.begin(), w.writes.end(), finished), w.writes.end());
+  w.accesses.erase(std::remove_if(w.accesses.begin(), w.accesses.end(), finished), w.accesses.end());
   w.any_pending = false;
   for (int c = 0; c < kCounters; c++) w.any_pending |= w.done[c] != w.issued[c];
 }
@@ -91,13 +91,14 @@ u32 epoch_of(Group& g, u32 signals) {
   return g.epochs[signals];
 }
 
-// Writes that nobody waited for before the barrier are as if they happened after it.
+// Accesses that nobody waited for before the barrier are as if they happened after it (LLVM, "Memory Model": a release
+// waits for loads and stores before it).
 static void restamp_unfinished(Wave& w) {
   u32 stamp = epoch_of(*w.group, w.signals) << 8 | (w.index + 1);
-  for (const Outstanding& o : w.writes) {
+  for (const Outstanding& o : w.accesses) {
     Stamps& stamps = o.lds ? w.group->stamps : o.region->stamps;
     for (int i = 0; i < kLanes; i++)
-      if (o.lanes >> i & 1) std::fill_n(stamps.write.begin() + i64(o.at[i]), o.bytes, stamp);
+      if (o.lanes >> i & 1) std::fill_n((o.read ? stamps.read : stamps.write).begin() + i64(o.at[i]), o.bytes, stamp);
   }
 }
 
@@ -108,9 +109,9 @@ void signal_barrier(Wave& w) {
   if (w.group->machine->checks()) restamp_unfinished(w);
 }
 
-void remember_write(Wave& w, const Outstanding& o) {
+void remember_access(Wave& w, const Outstanding& o) {
   w.any_pending = true;
-  if (w.group->waves.size() > 1 && w.group->machine->checks()) w.writes.push_back(o);
+  if (w.group->waves.size() > 1 && w.group->machine->checks()) w.accesses.push_back(o);
 }
 
 static bool ours(const Group& g, u32 id) { return std::binary_search(g.epochs.begin(), g.epochs.end(), id); }
@@ -118,7 +119,7 @@ static bool ours(const Group& g, u32 id) { return std::binary_search(g.epochs.be
 [[noreturn]] static void report_race(const Access& a, u32 stamp, const char* what) {
   std::string other = (stamp & 0xff) == 0xff ? "several waves" : "wave " + std::to_string((stamp & 0xff) - 1);
   fail(FaultKind::race, std::string(a.write ? "write to " : "read of ") + hex(a.address) + ", " + what + " by " + other +
-       " of the same workgroup with no barrier (or an unfinished write) between", 1ull << a.lane, a.address);
+       " of the same workgroup with no barrier (or an unfinished access) between", 1ull << a.lane, a.address);
 }
 
 void note_access(Wave& w, const Access& a) {

@@ -14,6 +14,6 @@ void signal_barrier(Wave&);
 u32 epoch_of(Group&, u32 signals);                      // id of the epoch after so many signals
 struct Access { Stamps* stamps; u64 offset; u32 bytes; bool write; const u8* before; const u8* after; int lane; u64 address; };
 void note_access(Wave&, const Access&);                 // throws race
-void remember_write(Wave&, const Outstanding&);
+void remember_access(Wave&, const Outstanding&);
 
 }  // namespace gfxemu

@@ -35,6 +35,12 @@ static u32 addresses_of(Wave& w, const Op& op, i32 offset, u64* out) {
   return u32(w.lanes());
 }
 
+static void remember_read(Wave& w, const u64* at, u32 bytes) {
+  Outstanding o{w.issued[kDs] + 1, kDs, true, bytes, w.exec, nullptr, {}, true};
+  std::copy_n(at, kLanes, o.at);
+  remember_access(w, o);
+}
+
 static void load_at(Wave& w, const Op& op, i32 offset, u32 bytes, Loaded& out) {
   u64 at[kLanes];
   addresses_of(w, op, offset, at);
@@ -46,6 +52,7 @@ static void load_at(Wave& w, const Op& op, i32 offset, u32 bytes, Loaded& out) {
     if (races) note_access(w, {p.stamps, p.offset, bytes, false, nullptr, nullptr, i, p.address});
     read_lane(p, bytes, op.control, i, out);
   }
+  if (races && w.exec) remember_read(w, at, bytes);
   counts(w).lds_read_bytes += u64(bytes) * u64(__builtin_popcountll(w.exec));
   counts(w).lds_accesses++;
   count_conflicts(w, at, bytes);
@@ -89,7 +96,7 @@ static void store_at(Wave& w, const Op& op, i32 offset, u32 reg, u32 bytes, u32 
     o.at[i] = at[i];
   }
   check_lane_conflicts(w, op, places, reg, bytes);
-  if (w.exec) remember_write(w, o);
+  if (w.exec) remember_access(w, o);
   counts(w).lds_written_bytes += u64(bytes) * u64(__builtin_popcountll(w.exec));
   counts(w).lds_accesses++;
   count_conflicts(w, at, bytes);
@@ -176,6 +183,7 @@ template <int Bits> static void ds_read_transposed(Wave& w, const Op& op) {
     std::memcpy(raw[i], p.at, bytes);
     read_lane(p, bytes, 0, i, out);
   }
+  if (w.group->waves.size() > 1 && w.exec) remember_read(w, at, bytes);
   bool clean = out.clean;
   auto element = [&](int lane, u32 index) -> u64 {
     u64 value = 0;

@@ -85,7 +85,7 @@ static void reset_wave(Wave& w, Group& g, u32 index) {
   w.scc_shadow = 1;
   w.mode = l.mode;
   w.pc = l.entry;
-  w.writes.clear();
+  w.accesses.clear();
   w.scratch.assign(size_t(l.scratch_bytes) * kLanes, 0xcd);
   w.scratch_shadow.assign(w.scratch.size(), 0xff);
   u32 at = 0;

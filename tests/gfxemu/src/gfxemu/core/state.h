@@ -60,7 +60,7 @@ struct Launch {                                        // filled by launch.py, f
   u32 system_flags, entry; u32 order; u32 seed; u64 step_limit; u32 preload_dwords, properties;
 };
 
-struct Outstanding { u32 sequence; Counter counter; bool lds; u32 bytes; u64 lanes; Region* region; u64 at[kLanes]; };
+struct Outstanding { u32 sequence; Counter counter; bool lds; u32 bytes; u64 lanes; Region* region; u64 at[kLanes]; bool read = false; };
 
 struct Group;
 
@@ -70,7 +70,7 @@ struct Wave {
   u32 issued[kCounters], done[kCounters], last_scalar; u32 v_pending[2][2][kRegisters], s_pending[128];  // [loads, LDS][low half, high half]
   bool any_pending;
   u32 index, signals, waits; bool at_barrier, ended, slept; u64 steps; Group* group;
-  std::vector<u8> scratch, scratch_shadow; std::vector<Outstanding> writes;
+  std::vector<u8> scratch, scratch_shadow; std::vector<Outstanding> accesses;
   u64 all() const; int lanes() const;
 };
 

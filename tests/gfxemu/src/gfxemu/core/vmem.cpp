@@ -155,7 +155,7 @@ static void store_to_lds(Wave& w, const Op& op, const Loaded& data, u32 sequence
     std::memset(p.shadow, 0, op.size);
     o.at[i] = p.offset;
   }
-  if (w.exec) remember_write(w, o);
+  if (w.exec) remember_access(w, o);
 }
 
 static void mem_load(Wave& w, const Op& op) {
@@ -190,7 +190,7 @@ static void mem_store(Wave& w, const Op& op) {
       if (p.region && (!o.region || o.region == p.region)) { o.region = p.region; o.lanes |= 1ull << i; o.at[i] = p.offset; }
     }
     if (space_of(op) != Space::scratch) check_lane_conflicts(w, op, places, op.src[1].index + extra / 4, step);
-    if (o.region && !o.region->stamps.write.empty()) remember_write(w, o);
+    if (o.region && !o.region->stamps.write.empty()) remember_access(w, o);
   }
   if (space_of(op) != Space::scratch) count_traffic(w, op.size, true, addresses);
 }
