@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from rockiln_tensorflow.composed import Composition, Tensor
 from rockiln_tensorflow.composed.narrow import quantise_fp8, quantise_mx, widen
-from rockiln_tensorflow.composed.sizes import join_last, read_sizes
+from rockiln_tensorflow.composed.norms import add_offset
+from rockiln_tensorflow.composed.sizes import join_last
 
 Gate = Callable[[Tensor, float], Tensor]
 _ROOT = math.sqrt(2.0 / math.pi)
@@ -19,7 +20,7 @@ _ROOT = math.sqrt(2.0 / math.pi)
 
 def gate_silu(g: Tensor, alpha: float) -> Tensor:
     """g * sigmoid(alpha * g)."""
-    return g * tf.sigmoid(g * alpha)
+    return g * tf.sigmoid(g if alpha == 1.0 else g * alpha)
 
 
 def gate_gelu(g: Tensor, _alpha: float) -> Tensor:
@@ -54,8 +55,8 @@ def split_pair(x: Tensor, *, interleaved: bool) -> tuple[Tensor, Tensor]:
     """Gate and up of the last dim: halves, or in turn."""
     if interleaved:
         return x[..., 0::2], x[..., 1::2]
-    half = read_sizes(x)[-1] // 2
-    return x[..., :half], x[..., half:]
+    gate, up = tf.split(x, 2, axis=-1)
+    return gate, up
 
 
 def cut_pair(g: Tensor, u: Tensor, limit: float) -> tuple[Tensor, Tensor]:
@@ -74,9 +75,8 @@ def apply_gate(
 
     `signs_zero`: u + 0 is 0 of -0, too, which TensorFlow's optimiser leaves out; codes hold the sign of a zero.
     """
-    whole_g, whole_u = split_pair(x, interleaved=interleaved)
-    g, u = cut_pair(widen(whole_g), widen(whole_u), limit)
-    u = tf.where(u == 0.0, tf.zeros_like(u), u) if signs_zero and not up_offset else u + up_offset
+    g, u = cut_pair(*split_pair(widen(x), interleaved=interleaved), limit)
+    u = tf.where(u == 0.0, tf.zeros_like(u), u) if signs_zero and not up_offset else add_offset(u, up_offset)
     return gate(g, alpha) * u
 
 
@@ -100,10 +100,10 @@ def gate_and_mul_backward(
     alpha: float = 1.0, up_offset: float = 0.0,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """dx [..., D2] of dy [..., D2 / 2] and x; 0 where limit cuts."""
-    g, u = (widen(part) for part in split_pair(x, interleaved=interleaved))
+    g, u = split_pair(widen(x), interleaved=interleaved)
     cut_g, cut_u = cut_pair(g, u, limit)
     wide = widen(dy)
-    dg, du = wide * (cut_u + up_offset) * slope(cut_g, alpha), wide * gate(cut_g, alpha)
+    dg, du = wide * add_offset(cut_u, up_offset) * slope(cut_g, alpha), wide * gate(cut_g, alpha)
     if limit > 0.0:
         dg, du = tf.where(g > limit, tf.zeros_like(dg), dg), tf.where(tf.abs(u) > limit, tf.zeros_like(du), du)
     dx = join_last(tf.stack((dg, du), axis=-1)) if interleaved else tf.concat((dg, du), axis=-1)

@@ -19,8 +19,11 @@ SUFFIXES = ("", *GATES, "_swiglu")
 def multiply(a: Tensor, b: Tensor) -> Tensor:
     """a b^T of a [..., K] and b [N, K] with sums in f32 (f64 of f64), not rounded."""
     wide_a, wide_b = widen(a), widen(b)
+    wide_b = tf.cast(wide_b, wide_a.dtype)
+    if wide_a.shape.rank == 2:
+        return tf.matmul(wide_a, wide_b, transpose_b=True)
     *leading, shared = read_sizes(wide_a)
-    product = tf.matmul(tf.reshape(wide_a, [-1, shared]), tf.cast(wide_b, wide_a.dtype), transpose_b=True)
+    product = tf.matmul(tf.reshape(wide_a, [-1, shared]), wide_b, transpose_b=True)
     return tf.reshape(product, [*leading, read_sizes(b)[0]])
 
 

@@ -13,7 +13,12 @@ def normalise(x: Tensor, weight: Tensor, eps: float, weight_offset: float) -> Te
     """x / sqrt(mean(x^2) + eps) * (weight + weight_offset) over the last dim, in f32 (f64 of f64)."""
     wide = widen(x)
     inverse = tf.math.rsqrt(tf.reduce_mean(wide * wide, axis=-1, keepdims=True) + eps)
-    return wide * inverse * (widen(weight) + weight_offset)
+    return wide * inverse * add_offset(widen(weight), weight_offset)
+
+
+def add_offset(value: Tensor, offset: float) -> Tensor:
+    """value + offset; of 0 no op, since TensorFlow would run it, beside others in another thread."""
+    return value + offset if offset else value
 
 
 def rms_norm(x: Tensor, weight: Tensor, *, eps: float, weight_offset: float) -> tuple[Tensor, ...]:
@@ -43,7 +48,7 @@ def _add_before(norm: Composition) -> Composition:
 
 def rms_norm_backward(dy: Tensor, x: Tensor, weight: Tensor, *, eps: float, weight_offset: float) -> tuple[Tensor, ...]:
     """dx like x, dweight [N]."""
-    own, wide, slope = widen(weight) + weight_offset, widen(x), widen(dy)
+    own, wide, slope = add_offset(widen(weight), weight_offset), widen(x), widen(dy)
     inverse = tf.math.rsqrt(tf.reduce_mean(wide * wide, axis=-1, keepdims=True) + eps)
     normal, weighted = wide * inverse, slope * own
     dx = inverse * (weighted - normal * tf.reduce_mean(weighted * normal, axis=-1, keepdims=True))

@@ -14,14 +14,14 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved:
     pairs = read_sizes(cos)[-1]
     turns = [*read_sizes(x)[:-2], 1, pairs]
     c, s = (tf.reshape(tf.gather(table, positions), turns) for table in (cos, sin))
-    first, second = (x[..., 0 : 2 * pairs : 2], x[..., 1 : 2 * pairs : 2]) if interleaved else (
-        x[..., :pairs], x[..., pairs : 2 * pairs]
-    )  # fmt: skip
-    a, b = widen(first), widen(second)
+    is_whole = isinstance(pairs, int) and x.shape[-1] == 2 * pairs
+    own = widen(x if is_whole else x[..., : 2 * pairs])
+    a, b = (own[..., 0::2], own[..., 1::2]) if interleaved else tf.split(own, 2, axis=-1)
     c, s = tf.cast(c, a.dtype), tf.cast(s, a.dtype)
     new = (a * c - b * s, b * c + a * s)
     turned = join_last(tf.stack(new, axis=-1)) if interleaved else tf.concat(new, axis=-1)
-    return (tf.concat((tf.cast(turned, x.dtype), x[..., 2 * pairs :]), axis=-1),)
+    y = tf.cast(turned, x.dtype)
+    return (y if is_whole else tf.concat((y, x[..., 2 * pairs :]), axis=-1),)
 
 
 def rope_backward(dy: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved: bool) -> tuple[Tensor, ...]:
