@@ -260,7 +260,7 @@ def test_tensorflow(session: nox.Session, environ: dict[str, str]) -> None:
     """Types and all tests. TensorFlow brings an older NumPy than the kernels' tests name; they run with it, too."""
     install_kernels(session)
     session.chdir(ROOT / "plugins" / "rockiln-tensorflow")
-    session.install("--quiet", f"tensorflow-cpu=={TENSORFLOW_VERSION}")
+    session.install("--quiet", f"tensorflow-cpu=={TENSORFLOW_VERSION}", "hatchling", "editables")
     session.install("--quiet", "--no-build-isolation", "-e", ".[test]", "-e", str(ROOT / "compat"))
     session.run("mypy")
     session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "loadfile")), env=environ)
