@@ -56,9 +56,20 @@ def split_pair(x: Array, *, interleaved: bool) -> tuple[Array, Array]:
     return x[..., :half], x[..., half:]
 
 
-def _cut(g: Array, u: Array, limit: float) -> tuple[Array, Array]:
-    """Both cut at limit. At the limit itself the slope is that of what is not cut, as in the gradient's kernels."""
-    return jnp.where(g > limit, limit, g), jnp.where(jnp.abs(u) > limit, jnp.copysign(limit, u), u)
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def _cut(x: Array, least: float, most: float) -> Array:
+    """At the limits themselves the slope is that of what is not cut, as in the gradient's kernels."""
+    return jnp.clip(x, least, most)
+
+
+@_cut.defjvp
+def _differentiate_cut(least: float, most: float, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (tangent,) = primals, tangents
+    return _cut(x, least, most), jnp.where((x > most) | (x < least), 0.0, tangent)
+
+
+def _cut_pair(g: Array, u: Array, limit: float) -> tuple[Array, Array]:
+    return _cut(g, -math.inf, limit), _cut(u, -limit, limit)
 
 
 def apply_gate(
@@ -71,7 +82,7 @@ def apply_gate(
     """
     g, u = (widen(part) for part in split_pair(x, interleaved=interleaved))
     if limit > 0.0:
-        g, u = _cut(g, u, limit)
+        g, u = _cut_pair(g, u, limit)
     u = jnp.where(u == 0.0, 0.0, u) if signs_zero and not up_offset else u + up_offset
     return gate(g, alpha) * u
 
@@ -97,7 +108,7 @@ def gate_and_mul_backward(
 ) -> tuple[Array]:  # fmt: skip
     """dx [..., D2] of dy [..., D2 / 2] and x; 0 where limit cuts."""
     g, u = (widen(part) for part in split_pair(x, interleaved=interleaved))
-    cut_g, cut_u = _cut(g, u, limit) if limit > 0.0 else (g, u)
+    cut_g, cut_u = _cut_pair(g, u, limit) if limit > 0.0 else (g, u)
     wide = widen(dy)
     value, slope = jax.jvp(partial(_call_gate, gate, alpha), (cut_g,), (jnp.ones_like(cut_g),))
     dg, du = wide * (cut_u + up_offset) * slope, wide * value

@@ -48,8 +48,8 @@ def read_bits(values: Array) -> Array:
 
 
 def find_largest(values: Array) -> Array:
-    """max |.| along the last dim, which may be empty (0); NaN if there is one."""
-    return jnp.max(jnp.abs(values), axis=-1, initial=0.0)
+    """max |.| along the last dim, which may be empty (0); NaN if there is one. In f32: XLA's CPU is slow in bf16."""
+    return jnp.max(jnp.abs(widen(values)), axis=-1, initial=0.0)
 
 
 def encode(values: Array, form: str) -> Array:
