@@ -11,19 +11,18 @@ from rockiln.plan import Plan, PlannedTarget
 from rockiln.publish.destinations import find_destination
 from rockiln.publish.tags import make_row_tag
 from rockiln.publish_policy import PublishPolicy
-from rockiln.registry.reference import parse_reference
+from rockiln.registry.reference import Reference
 
 _DAY = r"(-\d{8}(\.\d+)?)?"
 """What a dated tag has behind the row's."""
 
 
-def find_row_of_tag(name: str, plan: Plan, policy: PublishPolicy, lock: Lock) -> PlannedTarget | None:
+def find_row_of_tag(reference: Reference, plan: Plan, policy: PublishPolicy, lock: Lock) -> PlannedTarget | None:
     """None for a digest, for places and tags that matrix.toml does not name, and for rows that are not locked: the lock
     has the plugin's version, which stands in tags.
 
     Raises PlanError and UsageError for tags and places that cannot be.
     """
-    reference = parse_reference(name)
     if not policy.repository or not reference.tag:
         return None
     for planned in plan.targets:

@@ -74,11 +74,13 @@ def has_host(word: str) -> bool:
 def _find_row(name: str, invocation: Invocation) -> AskedRow | None:
     """The row that HOST/NAME:TAG stands for by the project's matrix.toml, so that the image is held against it."""
     from rockiln.publish.rows_of_tags import find_row_of_tag
+    from rockiln.registry.reference import parse_reference
 
-    if not invocation.matrix_path.is_file():
+    reference = parse_reference(name)
+    if not reference.tag or not invocation.matrix_path.is_file():
         return None
     try:
-        planned = find_row_of_tag(name, invocation.plan, invocation.matrix.publish, invocation.lock)
+        planned = find_row_of_tag(reference, invocation.plan, invocation.matrix.publish, invocation.lock)
     except RockilnError as fault:
         invocation.console.warn(f"{name}: not held against a row of {invocation.matrix_path}: {fault.message}")
         return None

@@ -69,6 +69,7 @@ def verify_image(
         Passed(what="SBOM", how=f"{sbom} packages, each with the hash that the provenance names"),
         Passed(what="manifest and config", how=image.digest),
         *_describe_layers(image),
+        *((Passed(what="row", how=f"{source.row.id}: its label, signed name and provenance"),) if source.row else ()),
     )
     return Verification(
         subject=source.name, digest=image.digest, reference=reference, key_id=key.key_id, builder=found_builder,

@@ -108,6 +108,7 @@ def test_name_with_a_tag_of_a_row_means_that_row(
     matrix_path.write_text(matrix_path.read_text() + moving)
     push_tagged(make_image(project / "right", GPU_ID), server, tag)
     assert run(project, "verify", name) == 0
+    assert re.search(rf"row +{re.escape(GPU_ID)}: its label", capsys.readouterr().out)
     push_tagged(make_image(project / "wrong", OTHER_ID), server, tag)
     capsys.readouterr()
     assert run(project, "verify", name) == 24
@@ -119,6 +120,12 @@ def test_name_with_a_tag_of_a_row_means_that_row(
 def test_tag_that_matrix_toml_does_not_know_means_no_row(project: Path, server: RegistryServer, tag: str) -> None:
     push_tagged(make_image(project / "made", OTHER_ID), server, tag)
     assert run(project, "verify", f"{server.host}/rk/torch:{tag}") == 0
+
+
+def test_name_that_is_none_is_told_once(project: Path, capsys: Said) -> None:
+    words = ("--project", str(project), "--cache", str(project / "cache"), "verify", "127.0.0.1:1/rk/torch:a:b")
+    assert main(list(words)) == 2
+    assert "not held against" not in capsys.readouterr().err
 
 
 def test_broken_matrix_keeps_nobody_from_verifying(project: Path, server: RegistryServer, capsys: Said) -> None:
