@@ -159,3 +159,13 @@ def test_the_import_is_cheap_and_imports_no_kernels() -> None:
     taken_ms, kernels = done.stdout.split()
     assert float(taken_ms) < 30.0
     assert kernels == "False"
+
+
+def test_groups_of_an_unknown_number_of_experts_are_chosen_from() -> None:
+    logits = _draw(3, 16)
+    words = {"top": 2, "groups": 4, "keep": 2}
+    traced = tf.function(
+        lambda x: ops.topk_sigmoid(x, **words), autograph=False, input_signature=[tf.TensorSpec([None, None])]
+    )
+    for got, wanted in zip(traced(logits), ops.topk_sigmoid(logits, **words), strict=True):
+        np.testing.assert_array_equal(got, wanted)

@@ -42,7 +42,8 @@ def _keep_groups(choice: Tensor, groups: int, keep: int) -> Tensor:
     size = read_sizes(choice)[-1] // groups
     grid = split_last(choice, size)
     known = tf.where(tf.math.is_nan(grid), tf.constant(-np.inf, grid.dtype), grid)
-    best = tf.reduce_sum(tf.math.top_k(known, min(2, size))[0], axis=-1)
+    pair = min(2, size) if isinstance(size, int) else tf.minimum(2, size)
+    best = tf.reduce_sum(tf.math.top_k(known, pair)[0], axis=-1)
     kept = tf.reduce_any(choose(best, keep)[..., None] == tf.range(groups), axis=-2)
     return tf.repeat(kept, size, axis=-1)
 
