@@ -33,6 +33,7 @@ def find_name_edits(unit: Unit, *, renames_sources: bool) -> Iterator[Edit]:
         if hip and not any(start <= match.start() < end for start, end in includes):
             yield Edit(start=match.start(), end=match.end(), text=hip)
     yield from find_pasted_edits(unit)
+    yield from find_guard_edits(unit)
     for match in _CUB.finditer(unit.text):
         before = match[1] or match[2] or match[3] or ""
         yield Edit(start=match.start(), end=match.end(), text=f"{before}hipcub")
@@ -46,6 +47,27 @@ _PREFIXES = {
     "cusolverDn": "hipsolverDn", "CUBLAS_": "HIPBLAS_", "CUFFT_": "HIPFFT_", "CURAND_": "HIPRAND_",
     "CUSPARSE_": "HIPSPARSE_", "CUSOLVER_": "HIPSOLVER_",
 }  # fmt: skip
+
+
+_HIP_GUARDS = {
+    "__CUDA_RUNTIME_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_H", "__DRIVER_TYPES_H__": "HIP_INCLUDE_HIP_DRIVER_TYPES_H",
+    "__CUDA_RUNTIME_API_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
+    "__cuda_cuda_h__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
+    "__VECTOR_TYPES_H__": "HIP_INCLUDE_HIP_HIP_VECTOR_TYPES_H",
+    "CUBLAS_API_H_": "HIPBLAS_H", "CUBLAS_V2_H_": "HIPBLAS_H", "_CUFFT_H_": "HIPFFT_H_", "CURAND_H_": "HIPRAND_H_", "CURAND_KERNEL_H_": "HIPRAND_KERNEL_H_",
+    "CUSPARSEAPI": "HIPSPARSE_H", "CUSPARSE_H_": "HIPSPARSE_H", "CUSOLVER_COMMON_H_": "HIPSOLVER_H",
+}  # fmt: skip
+"""Include guards of CUDA's headers, by which code asks whether they are there, and of HIP's in their place."""
+_GUARD = re.compile(rf"\b(?:{'|'.join(_HIP_GUARDS)})\b")
+_ASKS = re.compile(r"[ \t]*#[ \t]*(?:el)?if")
+
+
+def find_guard_edits(unit: Unit) -> Iterator[Edit]:
+    """In #if and its like; a file that defines the guard itself keeps it."""
+    for match in _GUARD.finditer(unit.text):
+        line = unit.text.rfind("\n", 0, match.start()) + 1
+        if _ASKS.match(unit.text, line) and match.group() not in unit.macros:
+            yield Edit(start=match.start(), end=match.end(), text=_HIP_GUARDS[match.group()])
 
 
 def find_pasted_edits(unit: Unit) -> Iterator[Edit]:

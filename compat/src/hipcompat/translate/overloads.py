@@ -15,6 +15,7 @@ from hipcompat.scan.detect.calls import find_calls
 from hipcompat.scan.detect.signatures import find_locations, takes_location
 from hipcompat.scan.detect.unit import Unit
 from hipcompat.translate.edit import Edit
+from hipcompat.translate.names import find_hip_name
 
 _KERNELS: Mapping[str, tuple[int, frozenset[int]]] = {
     "cudaFuncSetAttribute": (0, frozenset((3,))), "cudaFuncSetCacheConfig": (0, frozenset((2,))),
@@ -45,6 +46,7 @@ _NAMES = frozenset((
     *_KERNELS, *_SUFFIXES, *_DEFAULTS, *_SYMBOLS, "cudaHostGetDevicePointer", "cudaUserObjectCreate", "cudaMemAdvise",
     "cudaMemPrefetchAsync",
 ))  # fmt: skip
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}", re.ASCII)
 _VOID = r"(?:const\s+)?void(?:\s+const)?\s*\*\s*"
 _IS_POINTER = re.compile(rf"\(\s*{_VOID}\)|(?:reinterpret|static)_cast\s*<\s*{_VOID}>")
 _IS_HANDLE = re.compile(r"\(\s*void\s*\*\s*\*\s*\)|reinterpret_cast\s*<\s*void\s*\*\s*\*\s*>")
@@ -91,7 +93,8 @@ def _cast(
 def _delete_object(unit: Unit, argument: tuple[int, int]) -> Edit:
     """The destructor that CUDA's overload makes; + drops the reference of a variable's type."""
     start, end = _trim(unit.text, argument)
-    kind = f"decltype(+({unit.code.text[start:end]}))"
+    held = _IDENTIFIER.sub(lambda match: find_hip_name(match.group()) or match.group(), unit.code.text[start:end])
+    kind = f"decltype(+({held}))"
     return Edit(start=end, end=end, text=f", [](void *object) {{ delete static_cast<{kind}>(object); }}")
 
 

@@ -158,6 +158,24 @@ CASES = {
         ("hipMemLocation l; hipMemAdvise_v2(p, 4, a, l); hipMemAdvise(p, 4, a, 0); "
         "hipMemPrefetchAsync_v2(p, 4, l, 0, s);"),
     ),
+    "a question for a header": (
+        "#ifdef __DRIVER_TYPES_H__\n#endif\n#if defined(CUBLAS_API_H_) || X\n#endif\nint __DRIVER_TYPES_H__;",
+        ("#ifdef HIP_INCLUDE_HIP_DRIVER_TYPES_H\n#endif\n#if defined(HIPBLAS_H) || X\n#endif\n"
+        "int __DRIVER_TYPES_H__;"),
+    ),
+    "a guard of its own": (
+        "#ifndef CURAND_H_\n#define CURAND_H_\n#endif\n", "#ifndef CURAND_H_\n#define CURAND_H_\n#endif\n",
+    ),
+    "an object by a name of CUDA's": (
+        "cudaUserObjectCreate(&o, (cudaArray *)held, 1, f);",
+        ("hipUserObjectCreate(&o, (hipArray *)held, "
+        "[](void *object) { delete static_cast<decltype(+((hipArray *)held))>(object); }, 1, f);"),
+    ),
+    "a lane beside an unfinished string": (
+        '__global__ void k(; { x = threadIdx.x & 31; __shfl_sync(-1, v, 0); "',
+        '__global__ void k(; { x = threadIdx.x & 31; __shfl_sync(__activemask(), v, 0, 32); "',
+    ),
+    "a device pointer named h": ("void f(CUdeviceptr h) {}\n", "void f(hipDeviceptr_t h) {}\n"),
     "a comment stays": ("// cudaMalloc\n/* cub::X */", "// cudaMalloc\n/* cub::X */"),
     "a string stays": ('x = "cudaMalloc";', 'x = "cudaMalloc";'),
     "dead code stays": ("#if 0\ncudaMalloc();\n#endif\n", "#if 0\ncudaMalloc();\n#endif\n"),

@@ -69,7 +69,7 @@ def find_pattern_hits(unit: Unit, renamed: Counter[str]) -> Hits:
         yield from _find_device_calls(unit)
     if "::" in text and ("cg" in text or "cooperative_groups" in text):
         yield from _find_groups(text)
-    if unit.bodies or "32" in text:
+    if unit.bodies or "32" in text or "_sync" in text:  # translation writes 32 as the width of a shuffle
         yield from _find_lanes(text)
         yield from _simple(_WARP_CONSTANT, "warp-32", text)
     if "__ballot" in text or "__activemask" in text:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hipcompat.scan.detect.calls import find_calls
 from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.regions import is_directive
 from hipcompat.scan.rule import Hit, Hits
 
 _POINTER = re.compile(r"\b(?:CUdeviceptr|hipDeviceptr_t)\s+(\w+)")
@@ -51,7 +52,8 @@ def _find_arithmetic(unit: Unit) -> Hits:
     for match in re.finditer(_ARITHMETIC.format("|".join(map(re.escape, own))), unit.text):
         name = match[1] or match[2] or match[3]
         at = match.start() + match.group().rindex(name)
-        if not unit.text[max(0, at - _NEAR) : at].rstrip().endswith(")"):  # what is cast is of another type
+        is_cast = unit.text[max(0, at - _NEAR) : at].rstrip().endswith(")")
+        if not is_cast and not is_directive(unit.text, at):  # <hip/hip_runtime.h>
             yield Hit(rule="device-pointer", start=at, end=at + len(name), detail=name)
 
 
