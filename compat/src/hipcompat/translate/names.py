@@ -54,7 +54,8 @@ _HIP_GUARDS = {
     "__CUDA_RUNTIME_API_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
     "__cuda_cuda_h__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
     "__VECTOR_TYPES_H__": "HIP_INCLUDE_HIP_HIP_VECTOR_TYPES_H",
-    "CUBLAS_API_H_": "HIPBLAS_H", "CUBLAS_V2_H_": "HIPBLAS_H", "_CUFFT_H_": "HIPFFT_H_", "CURAND_H_": "HIPRAND_H_", "CURAND_KERNEL_H_": "HIPRAND_KERNEL_H_",
+    "CUBLAS_API_H_": "HIPBLAS_H", "CUBLAS_V2_H_": "HIPBLAS_H",
+    "_CUFFT_H_": "HIPFFT_H_", "CURAND_H_": "HIPRAND_H_", "CURAND_KERNEL_H_": "HIPRAND_KERNEL_H_",
     "CUSPARSEAPI": "HIPSPARSE_H", "CUSPARSE_H_": "HIPSPARSE_H", "CUSOLVER_COMMON_H_": "HIPSOLVER_H",
 }  # fmt: skip
 """Include guards of CUDA's headers, by which code asks whether they are there, and of HIP's in their place."""
