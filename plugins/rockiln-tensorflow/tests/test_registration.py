@@ -85,6 +85,17 @@ def test_strict_mode_refuses_what_the_pack_does_not_run(folder: Path) -> None:
         ops.rms_norm(X, X[0])
 
 
+def test_plans_are_kept_up_to_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _register(folder)
+    route = routing.find_route()
+    assert route
+    monkeypatch.setattr(routing, "PLAN_LIMIT", 2)
+    for rows in (1, 1, 2, 3):
+        form, params, given = ops.bind_words("rms_norm", (tf.ones([rows, 64]), tf.ones([64])), {})
+        routing.make_plan(route, form, params, given)
+    assert len(route.plans) == 1
+
+
 def test_without_a_record_on_hardware_calls_are_composed(folder: Path) -> None:
     _register(folder, ROCKILN_EMULATED_OK="0")
     assert "RockilnRmsNorm" not in _list_types()

@@ -28,6 +28,7 @@ from rockiln_tensorflow.native import read_wrappers
 LOGGER = logging.getLogger("rockiln_tensorflow")
 KINDS = {"f32": 4, "i32": 2, "bool": 2}
 """rockiln_kind of a scalar's kind."""
+PLAN_LIMIT = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class Route:
     """LLVM's name of the GPU; "" if there is none."""
     device: str = "GPU"
     plans: dict[Any, Plan] = field(default_factory=dict)
-    """By call, so that an eager call plans once; register() again, and they are made anew."""
+    """By call, at most PLAN_LIMIT, so that an eager call plans once; register() again, and they are made anew."""
 
 
 class _Routes:
@@ -99,6 +100,8 @@ def make_plan(route: Route, form: OpForm, params: OpParams, tensors: Sequence[Te
     plan = route.plans.get(key)
     if plan is None:
         arch = route.find_arch()
+        if len(route.plans) >= PLAN_LIMIT:
+            route.plans.clear()
         plan = route.plans[key] = route.planner.make_plan(make_call(form, params, tensors), arch)
         LOGGER.info("%s [%s] on %s: %s: %s", plan.op, plan.call, arch, plan.kernel or plan.provider, plan.reason)
     return plan
