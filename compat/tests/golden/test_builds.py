@@ -82,9 +82,10 @@ def test_declarations_are_those_of_cuda(path: Path, side: str, rocm: Toolchain) 
     assert done.returncode == 0, done.stderr[:2000]
 
 
-def test_renamed_calls_have_hips_signatures(rocm: Toolchain, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["runtime_overloads", "nvcc_brings"])
+def test_renamed_calls_have_hips_signatures(name: str, rocm: Toolchain, tmp_path: Path) -> None:
     path = tmp_path / "k.hip"
-    path.write_bytes(rename((FOLDER.parent / "declared" / "runtime_overloads.cu").read_bytes(), Path("k.cu")).content)
+    path.write_bytes(rename((FOLDER.parent / "declared" / f"{name}.cu").read_bytes(), Path("k.cu")).content)
     argv = [word for word in rocm.arguments("gfx942") if word != "--offload-device-only"]
     own = ("-I", str(SHIM_PATH))  # for hipcompat/overloads.h, as translate says
     command = [str(rocm.clang_path), *argv, *own, "-std=c++17", "-w", "--offload-host-only", "-fsyntax-only", str(path)]

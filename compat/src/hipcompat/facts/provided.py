@@ -30,7 +30,7 @@ _BY_HEADER = {
         "cooperative_groups::greater cooperative_groups::inclusive_scan cooperative_groups::less "
         "cooperative_groups::plus cooperative_groups::reduce"
     ),
-    "hipcompat/host_math.h": "llmax llmin ullmax ullmin umax umin",
+    "hipcompat/integer_extremes.h": "llmax llmin ullmax ullmin umax umin",
     "hipcompat/overloads.h": (
         "CUDART_CB __grid_constant__ atomicDec_system atomicInc_system cudaCtxResetPersistingL2Cache "
         "cudaGraphicsMapFlagsNone cudaGraphicsMapFlagsReadOnly cudaGraphicsMapFlagsWriteDiscard "
@@ -51,7 +51,8 @@ PROVIDED: Mapping[str, str] = {name: header for header, names in _BY_HEADER.item
 """A name of CUDA, or a header as it is included → the header of hipcompat that holds it."""
 
 STANDALONE = frozenset({
-    "hipcompat/bf16.h", "hipcompat/block_tiles.h", "hipcompat/cache_hints.h", "hipcompat/fft.h", "hipcompat/overloads.h",
+    "hipcompat/bf16.h", "hipcompat/block_tiles.h", "hipcompat/cache_hints.h", "hipcompat/fft.h",
+    "hipcompat/integer_extremes.h", "hipcompat/overloads.h",
 })  # fmt: skip
 """Headers that stand over HIP's own alone, so that renamed source may include them."""
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from hipcompat.facts import provided
 from hipcompat.scan.detect.literals import find_runs
-from hipcompat.scan.detect.unit import Unit, make_unit
+from hipcompat.scan.detect.unit import Unit, defines_itself, make_unit
 from hipcompat.scan.lexer import lex
 from hipcompat.scan.text import is_binary, read_text
 from hipcompat.translate.edit import Edit, apply_edits
@@ -22,6 +22,12 @@ _RUNTIME = "#include <hip/hip_runtime.h>\n"
 _HAS_RUNTIME = re.compile(r"#[ \t]*include[ \t]*<hip/hip_runtime\.h>")
 _NEEDS_RUNTIME = re.compile(r"\bhip[A-Z]\w+|__global__|__device__|<<<|\bthreadIdx\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}", re.ASCII)
+_IMPLICIT = {
+    "assert.h": re.compile(r"(?<![\w.>:])assert\s*\("),
+    "math.h": re.compile(r"(?<![\w.>:])is(?:finite|nan|inf)\s*\("),
+    "string.h": re.compile(r"(?<![\w.>:])(?:mem(?:set|cpy|move|cmp)|str(?:len|n?cmp|n?cpy|n?cat|r?chr|str|dup))\s*\("),
+}
+"""What cuda_runtime.h includes, and calls that need it."""
 _KERNEL_TEXT = re.compile(r"__global__|__device__")
 
 
@@ -51,8 +57,8 @@ def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sou
         edits += _find_string_edits(unit)
     became = apply_edits(text.raw, _place(edits, unit))
     top = _list_missing_headers(unit, became) if path.suffix != ".c" else ""
-    if path.suffix in SOURCES and _lacks_runtime(became):
-        top = _RUNTIME + top
+    if path.suffix in SOURCES:
+        top = (_RUNTIME if _lacks_runtime(became) else "") + _list_implicit_headers(unit) + top
     if top:
         became = top + became
         edits.append(Edit(start=0, end=0, text=top))
@@ -71,10 +77,21 @@ def _lacks_runtime(raw: str) -> bool:
     return bool(_NEEDS_RUNTIME.search(code)) and not _HAS_RUNTIME.search(code)
 
 
+def _list_implicit_headers(unit: Unit) -> str:
+    """Lines that include what nvcc brings by itself, and clang does not, where the file calls it."""
+    included = {include.name for include in unit.includes}
+    return "".join(
+        f"#include <{header}>\n"
+        for header, names in _IMPLICIT.items()
+        if not included & {header, f"c{header[:-2]}"} and names.search(unit.text)
+    )
+
+
 def _list_missing_headers(unit: Unit, became: str) -> str:
     """Lines that include what only hipcompat's headers have: names that HIP lacks and that are used here."""
     names = {match.group() for match in _IDENTIFIER.finditer(unit.text)}
-    used = {provided.PROVIDED.get(name, "") for name in names if not find_hip_name(name)}
+    named = {name for name in names if name in provided.PROVIDED and not find_hip_name(name)}
+    used = {provided.PROVIDED[name] for name in named if not defines_itself(unit, name)}
     return "".join(
         f"#include <{header}>\n" for header in sorted(used & provided.STANDALONE) if f"<{header}>" not in became
     )

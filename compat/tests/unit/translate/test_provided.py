@@ -54,6 +54,24 @@ def test_names_of_the_runtime_that_hip_lacks_bring_their_header() -> None:
     assert rename(source, PurePath("k.c")).content == source
 
 
+def test_a_files_own_function_brings_no_header() -> None:
+    source = b"template <class T> T umin(T a, T b) { return a; }\nint f() { return umin(1, 2); }\n"
+    assert rename(source, PurePath("k.cu")).content == source
+
+
+def test_what_nvcc_brings_by_itself_is_included_where_it_is_called() -> None:
+    source = b"void f(float *y) { memset(y, 0, 4); x.assert(1); std::isnan(*y); }\n"
+    became = b"#include <string.h>\n" + source
+    assert rename(source, PurePath("k.cu")).content == became
+    assert rename(became, PurePath("k.hip")).content == became
+    assert rename(source, PurePath("k.cuh")).content == source
+    for known in (b"#include <cstring>\n", b"#include <string.h>\n"):
+        assert rename(known + source, PurePath("k.cu")).content == known + source
+    source = b"__global__ void k(float *y) { assert(isfinite(*y)); *y = umin(1u, 2u); }\n"
+    headers = (b"hip/hip_runtime.h", b"assert.h", b"math.h", b"hipcompat/integer_extremes.h")
+    assert rename(source, PurePath("k.cu")).content == b"".join(b"#include <%s>\n" % name for name in headers) + source
+
+
 def test_names_that_hip_has_under_another_name_bring_none() -> None:
     source = b"auto e = make_cudaExtent(1, 2, 3); int s = CUBLAS_STATUS_LICENSE_ERROR;\n"
     became = b"auto e = make_hipExtent(1, 2, 3); int s = static_cast<hipblasStatus_t>(15);\n"

@@ -1,8 +1,10 @@
 // max and min as CUDA has them, in host code for every pair of types and in device code where HIP's own give a double for two integers
-// of different signedness; and CUDA's umin, llmax and the like. All are templates: a file that defines its own for "other compilers than
+// of different signedness. All are templates: a file that defines its own for "other compilers than
 // nvcc" (many do, under #ifndef __CUDACC__) then compiles, since a function goes before a template and does not clash with it.
 // clang's own of host code are switched off by __HIP_NO_HOST_MIN_MAX_IN_GLOBAL_NAMESPACE__, which hipcompat's arguments define.
 #pragma once
+
+#include <hipcompat/integer_extremes.h>
 
 #define HIPCOMPAT_EXTREMES(SIDE, MIN, MAX, RESULT, LEFT, RIGHT)                                \
     template <typename = void>                                                                 \
@@ -45,10 +47,6 @@ HIPCOMPAT_FLOAT_EXTREMES(float, float, float, f)
 HIPCOMPAT_FLOAT_EXTREMES(double, double, double, )
 HIPCOMPAT_FLOAT_EXTREMES(double, float, double, )
 HIPCOMPAT_FLOAT_EXTREMES(double, double, float, )
-
-HIPCOMPAT_EXTREMES(__host__ __device__, umin, umax, unsigned int, unsigned int, unsigned int)
-HIPCOMPAT_EXTREMES(__host__ __device__, llmin, llmax, long long, long long, long long)
-HIPCOMPAT_EXTREMES(__host__ __device__, ullmin, ullmax, unsigned long long, unsigned long long, unsigned long long)
 
 #undef HIPCOMPAT_EXTREMES
 #undef HIPCOMPAT_FLOAT_EXTREMES
