@@ -28,6 +28,8 @@ LAYER_ARTIFACT = "application/vnd.dev.rockiln.layer.v1"
 DIFF_ID = "dev.rockiln.layer.diff-id"
 FAULTS = (RegistryError, CredentialsError)
 """After which a build goes on without the registry."""
+SHAPE_FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading documents of another shape raises: what they are about is not taken."""
 
 
 def layer_tag(name: str) -> str:
@@ -88,7 +90,7 @@ class RegistryLayers:
             return _read_layer(manifest, plan, scheme) if manifest else None
         except FAULTS as fault:
             self._trust.give_up(fault)
-        except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        except SHAPE_FAULTS as fault:
             self._trust.doubt(tag, name_shape_fault(fault))
         return None
 

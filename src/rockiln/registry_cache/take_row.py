@@ -20,7 +20,7 @@ from rockiln.locked import LockedTarget
 from rockiln.names import image_reference
 from rockiln.plan import PlannedTarget
 from rockiln.registry.protocol import Repository
-from rockiln.registry_cache.layer_records import FAULTS, Trust
+from rockiln.registry_cache.layer_records import FAULTS, SHAPE_FAULTS, Trust
 from rockiln.registry_cache.row_records import RowRecord, find_row, unpack_values
 from rockiln.shape_faults import name_shape_fault
 from rockiln.sign.keys import PublicKey
@@ -47,7 +47,7 @@ def take_row(
         return _take(planned, locked, key, record, repository, invocation) if record else None
     except FAULTS as fault:
         trust.give_up(fault)
-    except (VerificationError, ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (VerificationError, *SHAPE_FAULTS) as fault:
         trust.doubt(f"row {planned.id}", name_shape_fault(fault))
     return None
 
