@@ -203,3 +203,38 @@ def test_a_saved_model_with_kernels_loads_where_the_plugin_is_and_says_what_it_l
     assert hip.count("launches") == 4  # loaded, with its gradient's two kernels, and called here
     assert "Op type not registered 'RockilnRmsNorm'" in _load_elsewhere(tmp_path, "without")
     assert "RockilnRmsNorm was traced for a kernel of a GPU" in _load_elsewhere(tmp_path, "with")
+
+
+@pytest.fixture(scope="module")
+def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    keys = frozenset({"attention_prefill/f16/d64-m64n32", "attention_prefill_backward/f16/d64-m32n32"})
+    folder = tmp_path_factory.mktemp("attention") / "pack"
+    write_pack(_build("attention_prefill", "gfx942", keys), folder)
+    return folder
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "traced"])
+def test_slopes_that_attentions_gradient_does_not_take_are_composed(attention: Path, traced: bool) -> None:
+    hip, generator = FakeHip("gfx942"), np.random.default_rng(0)
+    arrays = [tf.constant(generator.standard_normal((8, heads, 64)), tf.float16) for heads in (2, 1, 1)]
+    starts, words = tf.constant([0, 3, 8]), {"scale": 0.125, "max_seqlen_q": 5}
+
+    def differentiate(share: tf.Tensor, *own: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(own)
+            out, lse = ops.attention_prefill(*own, starts, starts, **words)
+            total = tf.reduce_sum(tf.cast(out, tf.float32) ** 2) + share * tf.reduce_sum(lse)
+        return list(tape.gradient(total, own))
+
+    wanted = [differentiate(tf.constant(share), *arrays) for share in (0.0, 1.0)]  # before there is a route: composed
+    with route_cpu(hip, "gfx942", {"gfx942": attention}):
+        call = tf.function(differentiate, autograph=False) if traced else differentiate
+        launches = [hip.count("launches")]
+        for share, slopes in zip((0.0, 1.0), wanted, strict=True):
+            for own, expected in zip(call(tf.constant(share), *arrays), slopes, strict=True):
+                pair = (tf.cast(item, tf.float32) for item in (own, expected))
+                np.testing.assert_allclose(*pair, rtol=0.02, atol=0.01)
+            launches.append(hip.count("launches"))
+    with_kernels, composed = np.diff(launches)
+    assert with_kernels > 1
+    assert composed == 1  # the op itself

@@ -37,7 +37,7 @@ def differentiate(form: OpForm, op: Any, *slopes: Tensor | None) -> list[Tensor 
     strange = [slope for slope, output in zip(filled, form.spec.outputs, strict=True) if _is_strange(form, output.name)]
     run_own = partial(_run_gradient, form, params, tensors, outputs, varied, filled)
     compose_own = partial(_compose_slopes, form, params, tensors, varied, filled)
-    return _choose(strange, run_own, compose_own)
+    return _choose(strange, tensors, varied, run_own, compose_own)
 
 
 def read_params(form: OpForm, op: Any) -> OpParams:
@@ -68,7 +68,9 @@ def _is_strange(form: OpForm, output: str) -> bool:
     return f"grad {output}" not in {source for _, source in form.spec.gradient.inputs}
 
 
-def _choose(strange: Sequence[Tensor], run_own: Any, compose_own: Any) -> list[Tensor | None]:
+def _choose(
+    strange: Sequence[Tensor], tensors: Sequence[Tensor], varied: Sequence[int], run_own: Any, compose_own: Any
+) -> list[Tensor | None]:
     """By the gradient's op where the slopes that it does not take are 0, which may be known only when it runs."""
     known = [tf.get_static_value(slope) for slope in strange]
     if any(value is not None and np.any(value) for value in known):
@@ -77,13 +79,14 @@ def _choose(strange: Sequence[Tensor], run_own: Any, compose_own: Any) -> list[T
     if not unknown:
         return list(run_own())
     is_zero = tf.reduce_all([tf.reduce_all(slope == 0) for slope in unknown])
-    places = [place for place, slope in enumerate(run_own()) if slope is not None]
 
-    def pick(make: Any) -> list[Tensor]:
-        return [slope for place, slope in enumerate(make()) if place in places]
+    def fill(make: Any) -> list[Tensor]:
+        slopes = make()
+        return [tf.zeros_like(tensors[place]) if slopes[place] is None else slopes[place] for place in varied]
 
-    found = iter(tf.cond(is_zero, partial(pick, run_own), partial(pick, compose_own)))
-    return [next(found) if place in places else None for place in range(max(places) + 1)]
+    found = tf.cond(is_zero, partial(fill, run_own), partial(fill, compose_own))
+    by_place = dict(zip(varied, found, strict=True))
+    return [by_place.get(place) for place in range(len(tensors))]
 
 
 def _run_gradient(  # all that a gradient has

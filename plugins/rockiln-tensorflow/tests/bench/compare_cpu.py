@@ -53,7 +53,11 @@ def time_calls(function: Callable[[], Any], loops: int) -> float:
 
 def trace(function: Callable[..., Any], *tensors: tf.Tensor) -> Callable[..., Any]:
     """A concrete function of tensors alone: with keywords, calling it takes TensorFlow most of a millisecond."""
-    return tf.function(lambda *own: function(*own), autograph=False).get_concrete_function(*tensors)
+
+    def call(*own: tf.Tensor) -> Any:
+        return function(*own)
+
+    return tf.function(call, autograph=False).get_concrete_function(*tensors)
 
 
 def compare_call(call: Timed, dtype: str, rounds: int) -> dict[str, Any]:
