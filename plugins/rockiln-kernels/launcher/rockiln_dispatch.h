@@ -70,7 +70,7 @@ typedef enum rockiln_dtype {
 
 typedef enum rockiln_provider {
   ROCKILN_BY_PACK = 1,     /* rockiln_run_plan runs it */
-  ROCKILN_BY_AITER = 2,    /* the adapter calls AITER; only where dispatch.install() was told to */
+  ROCKILN_BY_AITER = 2,    /* the adapter calls AITER; in no plan that the library keeps: adapters share them */
   ROCKILN_BY_FRAMEWORK = 3 /* the adapter runs the framework's own composition */
 } rockiln_provider;
 

@@ -24,6 +24,7 @@ from rockiln_kernels.launcher import LaunchError, Status
 from rockiln_kernels.pack.build import build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
+from rockiln_kernels.spec import ArrayValue, Call
 from rockiln_kernels.table import make_family_variants, read_table
 
 ARCH = ARCHS["gfx942"]
@@ -152,8 +153,17 @@ def test_without_proof_the_framework_runs_it_and_the_plan_says_why(hip: FakeHip,
     missing = pytest.raises(RuntimeError, match="no pack for gfx942 is installed")
     with install_over(hip, {}, environ=strict) as dispatcher, missing:
         _plan(dispatcher)
-    with install_over(hip, {}, environ=quiet, aiter_ops=frozenset({"rms_norm"})) as dispatcher:
-        assert _plan(dispatcher).facts.provider == "aiter"
+
+
+def test_only_who_can_call_aiter_gets_its_plans(hip: FakeHip) -> None:
+    array = ArrayValue(shape=(4, 1024), strides=(1024, 1), dtype="bf16")
+    weight = ArrayValue(shape=(1024,), strides=(1,), dtype="bf16")
+    call = Call(op="rms_norm", arrays={"x": array, "weight": weight})
+    with install_over(hip, {}, environ={"ROCKILN_RECORDS": "/nowhere"}) as dispatcher:
+        planner = dispatcher.planner
+        assert planner.make_plan(call, "gfx942", judge_aiter=lambda *_: "").provider == "aiter"
+        assert planner.make_plan(call, "gfx942").provider == "framework"
+        assert _plan(dispatcher).facts.provider == "framework"
 
 
 def test_no_rows_launch_nothing(dispatcher: Dispatcher, hip: FakeHip) -> None:

@@ -19,6 +19,7 @@ from rockiln_kernels.selection.call_text import parse_array, parse_call
 from rockiln_kernels.selection.make_tuning import make_table
 from rockiln_kernels.selection.records import SCHEMA, HardwareRecord, read_records, write_record
 from rockiln_kernels.selection.tuning import TABLE, find_preferred, read_tuning
+from rockiln_kernels.spec import Call
 
 SHA = "a" * 64
 CALL = parse_call("rms_norm", ["x=bf16[4,4096]", "weight=bf16[4096]"], [], [])
@@ -92,9 +93,32 @@ def test_an_absent_variant_is_named_with_the_lints_reason(pack: InstalledPack) -
     assert selection.rejected[0].reason == "absent: spills 3 registers"
 
 
-def test_aiter_runs_what_the_pack_does_not_if_it_is_opted_in(pack: InstalledPack) -> None:
-    host = Host(arch="gfx942", pack=pack, aiter_ops=frozenset({"rms_norm"}))
-    assert explain(CALL, host).provider == "aiter"
+def test_aiter_runs_what_the_pack_does_not_if_its_judge_has_nothing_against_it(pack: InstalledPack) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def judge(call: Call, arch: str) -> str:
+        asked.append((call.op, arch))
+        return ""
+
+    selection = explain(CALL, Host(arch="gfx942", pack=pack, judge_aiter=judge))
+    assert (selection.provider, selection.kernel) == ("aiter", None)
+    assert "aiter" not in {item.candidate for item in selection.rejected}
+    assert asked == [("rms_norm", "gfx942")]
+
+
+def test_what_the_judge_has_against_aiter_is_told(pack: InstalledPack) -> None:
+    selection = explain(CALL, Host(arch="gfx942", pack=pack, judge_aiter=lambda call, arch: f"not {call.op} on {arch}"))
+    assert selection.provider == "framework"
+    assert (selection.rejected[-1].candidate, selection.rejected[-1].reason) == ("aiter", "not rms_norm on gfx942")
+    without = explain(CALL, Host(arch="gfx942", pack=pack)).rejected[-1]
+    assert (without.candidate, without.reason[:28]) == ("aiter", "nobody here can call it: AIT")
+
+
+def test_aiter_is_not_asked_where_the_pack_runs_it(pack: InstalledPack) -> None:
+    def judge(call: Call, arch: str) -> str:
+        raise AssertionError((call, arch))
+
+    assert explain(CALL, Host(arch="gfx942", pack=pack, emulated_ok=True, judge_aiter=judge)).provider == "pack"
 
 
 def test_supported_asks_for_ability_and_not_for_proof(pack: InstalledPack) -> None:

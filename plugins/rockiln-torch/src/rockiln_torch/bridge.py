@@ -19,7 +19,7 @@ from rockiln_torch.op_table import OPS
 
 CAUSES = ("", "", "its kernels are not loaded, and a graph is being captured", "the outputs cannot be written directly")
 """Reason by rockiln_torch_cause, where the text says none."""
-CAPTURING = 2
+PLANNED, CAPTURING = 0, 2
 _DTYPES = (None, *TORCH_DTYPES.values())
 """By rockiln_dtype."""
 
@@ -39,10 +39,11 @@ def compose_native(row: int, is_out: int, cause: int, text: bytes | None, values
         reason = (text or b"").decode() or CAUSES[cause]
         if cause == CAPTURING:
             LOG.warning("rockiln::%s: %s: torch's ops run it; call it once before", form.spec.name, reason)
+        asks_aiter = cause == PLANNED
         if is_out:
-            write_outputs(call, reason)
+            write_outputs(call, reason, asks_aiter=asks_aiter)
             return 0
-        for place, output in enumerate(compose_call(call, reason)):
+        for place, output in enumerate(compose_call(call, reason, asks_aiter=asks_aiter)):
             results[place] = _release_tensor(output)
     except BaseException as error:  # noqa: BLE001  # it is raised again behind the native frame
         return _keep_error(error, results)

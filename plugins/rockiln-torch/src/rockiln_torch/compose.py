@@ -1,4 +1,4 @@
-"""A bound call → its outputs, by the framework's own ops: what runs where no kernel does."""
+"""A bound call → its outputs, by AITER or the framework's own ops: what runs where no kernel of ours does."""
 
 from __future__ import annotations
 
@@ -26,24 +26,40 @@ def find_composition(op: str) -> Composition:
     return composition
 
 
-def compose_call(call: BoundCall, reason: str = "") -> tuple[torch.Tensor, ...]:
-    """The outputs. Raises TypeError or ValueError for what is no call of the op."""
+def compose_call(call: BoundCall, reason: str = "", *, asks_aiter: bool = False) -> tuple[torch.Tensor, ...]:
+    """The outputs. `asks_aiter`: the call was planned for a GPU, and no kernel of ours runs it.
+
+    Raises TypeError or ValueError for what is no call of the op.
+    """
     forms = check_arguments(call)
     name = call.form.spec.name
-    if observers:
-        note_call(describe_composed(call, reason))
     for range_ in current:
         range_.push(f"rockiln::{name}")
     try:
         with torch.no_grad():  # gradients are gradients.py's
-            outputs = find_composition(name)(*call.tensors, **call.words)
+            outputs = _run_call(call, forms, reason, asks_aiter=asks_aiter)
     finally:
         for range_ in current:
             range_.pop()
     return tuple(_settle(output, form, call) for output, form in zip(outputs, forms, strict=True))
 
 
-def write_outputs(call: BoundCall, reason: str = "") -> None:
+def _run_call(
+    call: BoundCall, forms: tuple[OutputForm, ...], reason: str, *, asks_aiter: bool
+) -> tuple[torch.Tensor, ...]:
+    if asks_aiter:
+        from rockiln_torch.aiter.provider import call_aiter  # a CPU never needs it
+
+        answer = call_aiter(call, forms, reason)
+        if isinstance(answer, tuple):
+            return answer
+        reason = f"{reason}; not AITER: {answer}"
+    if observers:
+        note_call(describe_composed(call, reason))
+    return find_composition(call.form.spec.name)(*call.tensors, **call.words)
+
+
+def write_outputs(call: BoundCall, reason: str = "", *, asks_aiter: bool = False) -> None:
     """The same, into the tensors of an out-variant, of any strides; they may be inputs, too."""
     forms = check_arguments(call)
     for name, form, output in zip(call.form.out_names, forms, call.outputs, strict=True):
@@ -53,7 +69,8 @@ def write_outputs(call: BoundCall, reason: str = "") -> None:
             raise TypeError(f"rockiln::{call.form.spec.name}_out: {name} is {output.dtype}, not {form.dtype}")
         if output.device != next(tensor.device for tensor in call.tensors if tensor is not None):
             raise ValueError(f"rockiln::{call.form.spec.name}_out: {name} is on {output.device}, the inputs are not")
-    for output, value in zip(call.outputs, compose_call(call, reason), strict=True):
+    values = compose_call(call, reason, asks_aiter=asks_aiter)
+    for output, value in zip(call.outputs, values, strict=True):
         output.copy_(value)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from rockiln_kernels.selection.call_text import format_call
-from rockiln_kernels.spec import ArrayValue, Call
 from rockiln_torch.calls import BoundCall, OutputForm, bind_arguments, check_arguments
 from rockiln_torch.compose import describe_composed
 from rockiln_torch.dtypes import NAMES, name_dtype
 from rockiln_torch.forms import read_forms
+from rockiln_torch.stated import find_arch, state_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Explanation:
     provider: str
     """pack, aiter or framework."""
     kernel: str
-    """Key of the pack's variant; "" where the pack does not run it."""
+    """Key of the pack's variant, or AITER's function; "" where neither runs it."""
     reason: str
     rejected: tuple[tuple[str, str], ...]
     """Every other candidate, and why it does not run the call."""
@@ -49,21 +49,12 @@ def explain(op: str, *args: torch.Tensor | None, arch: str | None = None, **kwar
         raise KeyError(f"there is no op called {op!r}; dir(torch.ops.rockiln) names them")
     call = bind_arguments(op, args, kwargs)
     outputs = check_arguments(call)
-    gpu = arch or _find_arch(call)
+    gpu = arch or find_arch(call)
     if not gpu:
         return _explain_composed(call, outputs, "")
     if reason := _find_misfit(call):
         return _explain_composed(call, outputs, reason, gpu)
     return _explain_planned(call, outputs, gpu)
-
-
-def _find_arch(call: BoundCall) -> str:
-    device = next(tensor.device for tensor in call.tensors if tensor is not None)
-    if device.type != "cuda":
-        return ""
-    properties = torch.cuda.get_device_properties(device)
-    name: str = getattr(properties, "gcnArchName", "").partition(":")[0]
-    return name or f"sm_{properties.major}{properties.minor}"
 
 
 def _find_misfit(call: BoundCall) -> str:
@@ -93,40 +84,21 @@ def _explain_composed(call: BoundCall, outputs: tuple[OutputForm, ...], reason: 
 
 def _explain_planned(call: BoundCall, outputs: tuple[OutputForm, ...], arch: str) -> Explanation:
     from rockiln_kernels.dispatch import CallError, install
+    from rockiln_torch.aiter.judge import judge_call
+    from rockiln_torch.aiter.rules import RULES
 
     stated = state_call(call)
     try:
-        plan = install().planner.make_plan(stated, arch)
+        plan = install().planner.make_plan(stated, arch, judge_aiter=judge_call)
     except CallError as error:
         return _explain_composed(call, outputs, str(error), arch)
     return Explanation(
         op=plan.op,
         arch=arch,
         provider=plan.provider,
-        kernel=plan.kernel or "",
+        kernel=RULES[plan.op].function if plan.provider == "aiter" else plan.kernel or "",
         reason=plan.reason,
         rejected=tuple((item.candidate, item.reason) for item in plan.rejected),
         call=format_call(stated),
         outputs=outputs,
     )
-
-
-def state_call(call: BoundCall) -> Call:
-    """As rockiln_kernels states calls: with strides and alignments."""
-    form = call.form
-    arrays = {
-        array.name: ArrayValue(
-            shape=tuple(tensor.shape),
-            strides=tuple(tensor.stride()),
-            dtype=name_dtype(tensor.dtype),
-            alignment=_find_alignment(tensor),
-        )
-        for array, tensor in zip(form.spec.inputs, call.tensors, strict=True)
-        if tensor is not None
-    }
-    return Call(op=form.spec.name, arrays=arrays, scalars=dict(call.scalars), dtypes=call.axes)
-
-
-def _find_alignment(tensor: torch.Tensor) -> int:
-    address = 0 if tensor.is_meta else tensor.data_ptr()
-    return 256 if address == 0 else min(256, address & -address)

@@ -14,7 +14,7 @@ class ObservedCall:
     provider: str
     """pack, aiter or framework."""
     kernel: str
-    """Key of the pack's variant; the composition's name where the framework ran it."""
+    """Key of the pack's variant, AITER's function, or the composition's name."""
     reason: str
     call: str
     """Shapes, dtypes and scalars: "x=bf16[4,4096] weight=bf16[4096] eps=1e-06"."""

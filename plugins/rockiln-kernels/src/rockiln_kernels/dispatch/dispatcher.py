@@ -49,8 +49,6 @@ class Settings:
     """librockiln.so; None: the installed one."""
     packs: Mapping[str, Path] = field(default_factory=dict)
     """Arch → folder, instead of the installed pack."""
-    aiter_ops: frozenset[str] = frozenset()
-    """Ops that go to AITER where the pack does not run them."""
     environ: Mapping[str, str] | None = None
     """None: the process's own, read when a first call of an arch is planned."""
     capacity: int = 0
@@ -139,12 +137,10 @@ class Dispatcher:
             self.library.rockiln_observe_plans(None, None)
 
     def _read_host(self, arch: str) -> Host:
-        from dataclasses import replace
-
         from rockiln_kernels.selection.host import read_host
 
         environ = os.environ if self.settings.environ is None else self.settings.environ
-        return replace(read_host(arch, environ, self.settings.packs.get(arch)), aiter_ops=self.settings.aiter_ops)
+        return read_host(arch, environ, self.settings.packs.get(arch))
 
     def _answer(self, _: int | None, request: int) -> None:
         """Called by librockiln, in any thread; nothing may be raised."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from rockiln_kernels.outputs import OutputValue, list_outputs
 from rockiln_kernels.pack.manifest import ArgumentEntry
 from rockiln_kernels.selection.call_text import format_call
 from rockiln_kernels.selection.explain_call import explain
-from rockiln_kernels.selection.host import Host
+from rockiln_kernels.selection.host import Host, JudgeAiter
 from rockiln_kernels.selection.values import Provider, RejectedCandidate
 from rockiln_kernels.spec import Call, Misfit, OpSpec, Rejected, check_call
 from rockiln_kernels.table import read_table
@@ -80,9 +80,13 @@ class Planner:
             self._hosts[arch] = self._read(arch)
         return self._hosts[arch]
 
-    def make_plan(self, call: Call, arch: str, *, strict: bool | None = None) -> Plan:
+    def make_plan(
+        self, call: Call, arch: str, *, strict: bool | None = None, judge_aiter: JudgeAiter | None = None
+    ) -> Plan:
         """Who runs `call` on a GPU of `arch`, and how.
 
+        `judge_aiter`: an adapter that can call AITER; without it no plan is AITER's, as frameworks share the plans
+        that librockiln keeps.
         Raises CallError for what is no call of the op, and NotSelectedError in strict mode unless the pack runs it.
         """
         spec = find_spec(call.op)
@@ -90,6 +94,8 @@ class Planner:
         if isinstance(accepted, Rejected):
             raise CallError(f"{accepted.reason} [{format_call(call)}]", accepted.kind)
         host = self.find_host(arch)
+        if judge_aiter:
+            host = replace(host, judge_aiter=judge_aiter)
         selection = explain(call, host, strict=strict, accepted=accepted)
         bound = selection.bound
         places, size = _lay_out(bound.workspaces) if bound else ({}, 0)

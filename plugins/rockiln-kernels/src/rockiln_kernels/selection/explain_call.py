@@ -17,12 +17,13 @@ EMULATED = (
     "ROCKILN_EMULATED_OK=1 opts in"
 )
 UNCOVERED = "emulated only: the hardware record does not cover it; ROCKILN_EMULATED_OK=1 opts in"
+NO_ADAPTER = "nobody here can call it: AITER's functions take PyTorch's tensors (rockiln-torch)"
 
 
 def explain(
     call: Call, host: Host, *, strict: bool | None = None, accepted: Accepted | Rejected | None = None
 ) -> Selection:
-    """Who runs `call` on `host`, and why. The pack first, then AITER if opted in, else the framework's own op.
+    """Who runs `call` on `host`, and why. The pack first, then AITER if it takes it, else the framework's own op.
 
     `accepted`: what check_call said, where the caller has asked it before.
     Raises NotSelectedError in strict mode (the argument, else the host's) unless the pack runs the call.
@@ -58,16 +59,15 @@ def _select_pack(call: Call, host: Host, bound: Bound) -> Selection:
 
 
 def _select_other(call: Call, host: Host, refused: Refused) -> Selection:
-    """AITER if it is opted in for the op, else the framework; the reason is the pack's."""
-    has_aiter = call.op in host.aiter_ops
-    not_asked = RejectedCandidate(candidate="aiter", reason="not opted in for this op")
+    """AITER if it takes the call, else the framework; the reason is the pack's."""
+    why_not = host.judge_aiter(call, host.arch) if host.judge_aiter else NO_ADAPTER
     return Selection(
         op=call.op,
         arch=host.arch,
-        provider="aiter" if has_aiter else "framework",
+        provider="framework" if why_not else "aiter",
         kernel=None,
         reason=_pick_reason(refused),
-        rejected=refused if has_aiter else (*refused, not_asked),
+        rejected=(*refused, RejectedCandidate(candidate="aiter", reason=why_not)) if why_not else refused,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -11,6 +11,10 @@ from pathlib import Path
 from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
 from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts
 from rockiln_kernels.selection.records import SHIPPED, HardwareRecord, find_record, find_user_folder, read_records
+from rockiln_kernels.spec import Call
+
+JudgeAiter = Callable[[Call, str], str]
+"""A call and an arch → why AITER does not run it, or "" if it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +36,8 @@ class Host:
     """Of this pack on this arch."""
     emulated_ok: bool = False
     """Take what only gfxemu has run."""
-    aiter_ops: frozenset[str] = frozenset()
-    """Ops to hand to AITER where the pack does not run them; empty unless somebody opts in."""
+    judge_aiter: JudgeAiter | None = None
+    """Asked where the pack does not run a call; None unless a framework's adapter can call AITER."""
     is_strict: bool = False
 
 
