@@ -87,9 +87,15 @@ def compile_library(root: Path, output: Path, sources: tuple[Path, ...] = ()) ->
     if shutil.which(compiler) is None:
         raise SystemExit(f"rockiln-tensorflow: no {compiler} to compile the library: apt-get install g++, or set CXX")
     tensorflow = find_tensorflow()
-    include = tensorflow / "include"  # headers say __FILE__: without the map, the library would hold the build's folder
+    include = tensorflow / "include"
     headers = ["-I", str(root / "native"), "-isystem", str(find_headers(root)), "-isystem", str(include)]
-    command = [compiler, *FLAGS, *headers, f"-ffile-prefix-map={include}=tensorflow"]
+    maps = [f"-ffile-prefix-map={folder}={name}" for folder, name in ((include, "tensorflow"), (root, "rockiln"))]
+    command = [
+        compiler,
+        *FLAGS,
+        *headers,
+        *maps,
+    ]  # TensorFlow's macros say __FILE__: a wheel names no folder of its build
     files = sources or tuple(sorted((root / "native").glob("*.cc")))
     objects = [output.with_name(f"{output.stem}-{file.stem}.o") for file in files]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:

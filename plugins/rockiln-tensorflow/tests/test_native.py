@@ -52,6 +52,7 @@ def test_it_needs_neither_hip_nor_a_folder_of_the_build() -> None:
     content = load_ops().read_bytes()
     assert b"$ORIGIN/../tensorflow" in content
     assert str(Path(tf.__file__).parent).encode() not in content
+    assert str(Path(__file__).parents[1]).encode() not in content
 
 
 def test_another_minor_is_refused_with_what_there_is(tmp_path: Path) -> None:
