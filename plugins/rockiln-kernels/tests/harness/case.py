@@ -30,6 +30,8 @@ class Case:
     """By output: the sum of the magnitudes of those terms, where cancellation makes |output| a poor measure."""
     is_misaligned: bool = False
     """Input addresses are only as aligned as their elements."""
+    row_step: int = 0
+    """If not 0: elements from row to row of the inputs that may have any, each row in memory of its own."""
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -74,12 +76,14 @@ def make_nan(dtype: np.dtype[Any]) -> Array:
 
 
 def fill_special_rows(array: Array) -> Array:
-    """NaN, both infinities, negative zeros, zeros, subnormals and the type's largest number, a kind to each row."""
+    """NaN, both infinities, negative zeros, zeros and subnormals, a kind to each row; the NaN is make_nan's."""
     result = array.copy()
     finest = float(np.finfo(np.float32).tiny) if array.dtype == np.float32 else 2.0**-15
     rows = (np.nan, np.inf, -np.inf, -0.0, 0.0, finest / 2.0)
     for row, value in zip(result.reshape(result.shape[0], -1), rows, strict=False):
-        if np.isfinite(value):
+        if np.isnan(value):
+            row[row.size // 2] = make_nan(array.dtype)
+        elif np.isfinite(value):
             row[:] = value
         else:
             row[row.size // 2] = value

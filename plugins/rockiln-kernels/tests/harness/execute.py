@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
-from dataclasses import dataclass
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from harness.case import Array, Case, numpy_dtype
+from harness.derived import list_far_arrays
 from rockiln_kernels.bind import Bound, BoundLaunch, bind_variant, pack_kernarg
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.pack.build import Pack
@@ -34,6 +36,8 @@ class Prepared:
 def describe_call(spec: OpSpec, cell: str, case: Case) -> Call:
     """The case as selection sees it."""
     arrays = {name: _describe_array(spec, cell, name, array) for name, array in case.arrays.items()}
+    for name in list_far_arrays(spec, case) if case.row_step else ():
+        arrays[name] = replace(arrays[name], strides=(case.row_step, *arrays[name].strides[1:]))
     inputs = {array.dtype for array in spec.inputs}
     open_axes = {axis: dtype for axis, dtype in spec.cell_dtypes(cell).items() if axis not in inputs}
     return Call(op=spec.name, arrays=arrays, scalars=dict(case.scalars), dtypes=open_axes)
@@ -73,21 +77,50 @@ class Machine(Protocol):
         ...
 
 
-class EmulatedMachine:
-    """gfxemu itself. A place within every array is at a multiple of 4 GiB, so that addresses carry."""
+PLACES = ("within", "early", "late")
+"""Where a multiple of 4 GiB lies in every array: at 13/32 of it, behind its first 16 bytes, before its last ones."""
 
-    def __init__(self, pack: Pack, *, order: Any = "forward", step_limit: int = 50_000_000) -> None:
+
+def pick_place(case: Case) -> str:
+    """One of PLACES for a case, by its name: over all cases, each kind of address carries somewhere."""
+    return PLACES[zlib.crc32(case.name.encode()) % len(PLACES)]
+
+
+class EmulatedMachine:
+    """gfxemu itself. A multiple of 4 GiB lies within every array, at `place`, so that addresses carry."""
+
+    def __init__(
+        self, pack: Pack, *, order: Any = "forward", step_limit: int = 50_000_000, place: str = PLACES[0]
+    ) -> None:
         import gfxemu
 
-        self._pack, self._order, self._step_limit = pack, order, step_limit
+        self._pack, self._order, self._step_limit, self._place = pack, order, step_limit, place
         self._memory = gfxemu.Memory()
 
     def allocate(self, content: bytes, name: str) -> int:
         from gfxemu.memory import GUARD
 
         boundary = ((self._memory.next + GUARD + len(content) >> 32) + 1) << 32
-        self._memory.next = boundary - len(content) * 13 // 512 * 16 - GUARD
+        pieces = len(content) // 16
+        before = {"within": len(content) * 13 // 512, "early": min(1, pieces), "late": max(0, pieces - 1)}
+        self._memory.next = boundary - before[self._place] * 16 - GUARD
         address: int = self._memory.allocate(content, name=name, alignment=16)
+        return address
+
+    def allocate_rows(self, rows: Sequence[bytes], step_bytes: int, name: str) -> int:
+        """Each row in memory of its own, `step_bytes` from the one before; the first one's address."""
+        from gfxemu.memory import GUARD, Buffer
+
+        address = self.allocate(rows[0], name)
+        for number, row in enumerate(rows[1:], 1):
+            store = ctypes.create_string_buffer(row, len(row))
+            self._memory.insert(
+                Buffer(
+                    name=f"{name}[{number}]", address=address + number * step_bytes, size=len(row),
+                    host=ctypes.addressof(store), writable=False, keep=store,
+                )
+            )  # fmt: skip
+        self._memory.next = max(self._memory.next, address + len(rows) * step_bytes + GUARD)
         return address
 
     def read(self, address: int, size: int) -> bytes:
@@ -110,16 +143,23 @@ class EmulatedMachine:
 
 
 def execute(
-    prepared: Prepared, case: Case, pack: Pack, *, order: Any = "forward", step_limit: int = 50_000_000
+    prepared: Prepared,
+    case: Case,
+    pack: Pack,
+    *,
+    order: Any = "forward",
+    step_limit: int = 50_000_000,
+    place: str = "",
 ) -> Mapping[str, Array]:
-    """Every output by name. Faults of the emulator are raised as they are."""
-    return execute_on(EmulatedMachine(pack, order=order, step_limit=step_limit), prepared, case)
+    """Every output by name, arrays placed as the case picks if `place` is empty. Faults are raised as they are."""
+    machine = EmulatedMachine(pack, order=order, step_limit=step_limit, place=place or pick_place(case))
+    return execute_on(machine, prepared, case)
 
 
 def execute_on(machine: Machine, prepared: Prepared, case: Case) -> Mapping[str, Array]:
     """Every output by name, from a machine that launches."""
     addresses = {array.name: 0 for array in prepared.spec.inputs if array.optional}  # absent ones stay null
-    addresses |= {name: _place(machine, name, array, case) for name, array in case.arrays.items()}
+    addresses |= {name: _place(machine, prepared.spec, name, case) for name in case.arrays}
     shapes = {array.name: output_shape(array, prepared.accepted.names) for array in prepared.spec.outputs}
     types = {array.name: _output_dtype(prepared, array.dtype) for array in prepared.spec.outputs}
     sizes = {name: int(np.prod(shape)) * types[name].itemsize for name, shape in shapes.items()}
@@ -150,9 +190,15 @@ def _output_dtype(prepared: Prepared, dtype: str) -> np.dtype[Any]:
     return numpy_dtype(own)
 
 
-def _place(machine: Machine, name: str, array: Array, case: Case) -> int:
+def _place(machine: Machine, spec: OpSpec, name: str, case: Case) -> int:
     """Copy an input, its gaps too; a misaligned one starts one element behind an aligned address."""
+    array = case.arrays[name]
     pad = array.itemsize if case.is_misaligned else 0
+    if case.row_step and name in list_far_arrays(spec, case):
+        if not isinstance(machine, EmulatedMachine):
+            raise TypeError(f"{case.name}: only emulated memory has rows so far apart")
+        rows = [b"\0" * pad + np.ascontiguousarray(row).tobytes() for row in array]
+        return machine.allocate_rows(rows, case.row_step * array.itemsize, name) + pad
     span = array.itemsize + sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True))
     content = ctypes.string_at(array.ctypes.data, span) if array.size else b"\0"
     return machine.allocate(b"\0" * pad + content, name) + pad

@@ -12,6 +12,7 @@ import numpy as np
 
 from harness.case import Array, Case
 from harness.compare import find_differences
+from harness.derived import derive_cases
 from harness.execute import Prepared, execute, prepare
 from harness.results import find_results, make_key
 from rockiln_kernels.pack.build import Pack
@@ -33,6 +34,12 @@ def make_cases(op: str, cell: str) -> Sequence[Case]:
     """The cases of cases/FAMILY.py."""
     cases: Sequence[Case] = import_module(f"cases.{read_origins()[op]}").make_cases(read_table()[op], cell)
     return cases
+
+
+def list_emulated_cases(op: str, cell: str) -> Sequence[Case]:
+    """Those, and what only an emulator runs."""
+    cases = make_cases(op, cell)
+    return [*cases, *derive_cases(read_table()[op], cell, cases)]
 
 
 def compute_reference(spec: OpSpec, cell: str, case: Case) -> Mapping[str, Array]:
@@ -72,7 +79,7 @@ def _find_fault(spec: OpSpec, prepared: Prepared, case: Case, pack: Pack) -> str
 def judge_cell(pack: Pack, op: str, cell: str) -> tuple[Finding, ...]:
     """Every variant of a cell on every case it takes. A variant that takes none is a finding with a fault."""
     findings: list[Finding] = []
-    cases = make_cases(op, cell)
+    cases = list_emulated_cases(op, cell)
     for variant in pack.manifest.variants:
         if (variant.op, variant.cell) == (op, cell):
             found = [finding for case in cases if (finding := judge_variant(pack, variant, case))]

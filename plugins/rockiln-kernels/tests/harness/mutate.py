@@ -1,24 +1,28 @@
 """A pack of one arch → mutants, each with one instruction removed, and how many of them the cases notice.
 
-`python -m harness.mutate ARCH COUNT` prints the rates. A mutant that cannot matter is of a class in equivalent.py,
-fixed beforehand; whatever else survives is a miss.
+`python -m harness.mutate ARCH COUNT SEED` prints the rates. A mutant that cannot matter is of a class in equivalent.py,
+or proven from the code to store the same (lockstep/); whatever else survives is a miss.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from harness.case import Case
 from harness.compare import find_differences
-from harness.equivalent import PROLOGUE, PROLOGUE_BYTES, explain
-from harness.execute import execute, prepare
-from harness.judge import compute_reference, make_cases
+from harness.equivalent import PROLOGUE, PROVEN, explain
+from harness.execute import PLACES, execute, prepare
+from harness.judge import compute_reference, list_emulated_cases, make_cases
+from harness.lockstep.flow import Program, does_nothing, read_program
+from harness.lockstep.walk import prove_removal
 from rockiln_kernels.archs import ARCHS, Arch
 from rockiln_kernels.pack.build import Pack, build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
@@ -28,18 +32,24 @@ from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import make_family_variants, read_families, read_table
 from rockiln_kernels.variant import Variant
 
-S_NOP = bytes.fromhex("000080bf")
 STEP_LIMIT = 2_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One instruction of one kernel, removed; `equivalent` names its class, empty if it should be noticed."""
+    """One instruction of one kernel, removed; `equivalent` names its class, empty if it should be noticed.
+
+    `is_proven`: a run without it stores the same. `is_same`: the emulator would run the very same steps, as the
+    instruction does nothing there or is never reached, so that it is not run.
+    """
 
     variant: str
     file: str
     address: int
     text: str
     equivalent: str
+    is_proven: bool
+    is_same: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +60,19 @@ class Outcome:
     noticed: str
 
 
-def draw_mutants(pack: Pack, count: int, seed: int) -> Iterator[tuple[Mutant, VariantEntry, Pack]]:
-    """`count` mutants, each op in turn, variant and instruction at random; with the pack that holds the mutant."""
-    import gfxemu
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A mutant, the variant that it is of, the pack that holds it, and the pack as it was."""
+
+    mutant: Mutant
+    variant: VariantEntry
+    pack: Pack
+    original: Pack
+
+
+def draw_mutants(pack: Pack, count: int, seed: int) -> Iterator[Drawn]:
+    """`count` mutants, each op in turn, variant and instruction at random."""
+    from gfxemu.mutate import nop_out
 
     generator = np.random.default_rng(seed)
     by_op: dict[str, list[VariantEntry]] = {}
@@ -64,28 +84,82 @@ def draw_mutants(pack: Pack, count: int, seed: int) -> Iterator[tuple[Mutant, Va
         variant = choices[generator.integers(len(choices))]
         launch = variant.launches[generator.integers(len(variant.launches))]
         file = pack.manifest.kernels[launch.kernel].file
-        code = gfxemu.load(pack.code[file])
+        code, program = load_kernel(pack.code[file], *_describe_kernel(pack, variant, launch.kernel))
         last = max(index for index, item in enumerate(code.instructions) if item.mnemonic == "s_endpgm")
-        place = int(generator.integers(last))
-        item = code.instructions[place]
-        start = code.text_offset + item.address
-        patched = pack.code[file][:start] + S_NOP * (item.size // 4) + pack.code[file][start + item.size :]
-        preloads = code.kernels[pack.manifest.kernels[launch.kernel].symbol].preload
-        in_prologue = preloads and item.address < PROLOGUE_BYTES
-        why = PROLOGUE if in_prologue else explain(code.instructions, place, variant.op)
-        mutant = Mutant(variant=variant.key, file=file, address=item.address, text=item.text(), equivalent=why)
-        yield mutant, variant, replace(pack, code={**pack.code, file: patched})
+        item = code.instructions[int(generator.integers(last))]
+        patched = nop_out(code, item)
+        mutant = make_mutant(variant, file, code, program, item)
+        changed = replace(pack, code={**pack.code, file: patched})
+        yield Drawn(mutant=mutant, variant=variant, pack=changed, original=pack)
 
 
-def try_mutant(mutant: Mutant, variant: VariantEntry, pack: Pack) -> Outcome:
-    """Run the cases until one notices."""
-    for case in make_cases(variant.op, variant.cell):
-        if noticed := _notice(variant, case, pack):
-            return Outcome(mutant=mutant, noticed=f"{case.name}: {noticed}")
+def _describe_kernel(pack: Pack, variant: VariantEntry, name: str) -> tuple[str, frozenset[int]]:
+    """Its symbol, and where its arguments lie that the op demands to be 1 at least."""
+    kernel = pack.manifest.kernels[name]
+    formulas = (constraint.formula for constraint in read_table()[variant.op].constraints)
+    parts = (part for formula in formulas for part in formula.split(" and "))
+    parts = (part.replace("KH * 2", "K") for part in parts)  # what kernels are given of rows of pairs
+    positive = {match[1] for part in parts if (match := re.fullmatch(r"(\w+) >= [1-9]\d*", part))}
+    return kernel.symbol, frozenset(arg.offset for arg in kernel.args if arg.kind == "i32" and arg.name in positive)
+
+
+@lru_cache(maxsize=256)
+def load_kernel(content: bytes, symbol: str, positive: frozenset[int]) -> tuple[Any, Program]:
+    """A code object, and its one kernel's program."""
+    import gfxemu
+
+    code = gfxemu.load(content)
+    return code, read_program(code, code.kernels[symbol], positive)
+
+
+def make_mutant(variant: VariantEntry, file: str, code: Any, program: Program, item: Any) -> Mutant:
+    """What is known of a mutant before it is run."""
+    place = code.instructions.index(item)
+    spec = read_table()[variant.op]
+    own = spec.cell_dtypes(variant.cell)
+    dtypes = {array.name: own.get(array.dtype, array.dtype) for array in spec.inputs}
+    is_reached = program.block_of[place] in program.order
+    is_proven = not prove_removal(program, place)
+    why = explain(code.instructions, place, variant.op, dtypes) if is_reached else PROLOGUE
+    return Mutant(
+        variant=variant.key,
+        file=file,
+        address=item.address,
+        text=item.text(),
+        equivalent=why or (PROVEN if is_proven else ""),
+        is_proven=is_proven,
+        is_same=not is_reached or does_nothing(program, place),
+    )
+
+
+def try_mutant(drawn: Drawn) -> Outcome:
+    """Run the cases until one notices, with a multiple of 4 GiB at every place in arrays (at one, if it should not be).
+
+    Raises RuntimeError where the kernel itself fails what noticed its mutant.
+    """
+    mutant, variant = drawn.mutant, drawn.variant
+    if mutant.is_same:
+        return Outcome(mutant=mutant, noticed="")
+    for place, case in _list_runs(mutant):
+        if noticed := _notice(variant, case, drawn.pack, place):
+            if fault := _notice(variant, case, drawn.original, place):
+                raise RuntimeError(f"{variant.key} itself fails {case.name}, {place}: {fault}")
+            return Outcome(mutant=mutant, noticed=f"{case.name}, {place}: {noticed}")
     return Outcome(mutant=mutant, noticed="")
 
 
-def _notice(variant: VariantEntry, case: Case, pack: Pack) -> str:
+def _list_runs(mutant: Mutant) -> list[tuple[str, Case]]:
+    """Every case at one place, the small ones first; an op's own at the other places, if it should be noticed."""
+    op, cell, _ = mutant.variant.split("/")
+    cases = sorted(list_emulated_cases(op, cell), key=lambda case: sum(item.nbytes for item in case.arrays.values()))
+    if mutant.equivalent:
+        return [(PLACES[0], case) for case in cases]
+    names = {case.name for case in make_cases(op, cell)}
+    others = [(place, case) for place in PLACES[1:] for case in cases if case.name in names]
+    return [*((PLACES[0], case) for case in cases), *others]
+
+
+def _notice(variant: VariantEntry, case: Case, pack: Pack, place: str) -> str:
     import gfxemu
 
     spec = read_table()[variant.op]
@@ -93,7 +167,7 @@ def _notice(variant: VariantEntry, case: Case, pack: Pack) -> str:
     if isinstance(prepared, Rejected):
         return ""
     try:
-        got = execute(prepared, case, pack, step_limit=STEP_LIMIT)
+        got = execute(prepared, case, pack, step_limit=STEP_LIMIT, place=place)
     except gfxemu.GfxemuError as error:
         return f"{type(error).__name__}: {error}"
     want = compute_reference(spec, variant.cell, case)
@@ -116,20 +190,26 @@ def build_sample(arch: Arch, count: int, seed: int) -> Pack:
 def measure(arch: Arch, count: int, seed: int) -> tuple[Outcome, ...]:
     """The outcomes of `count` mutants."""
     pack = build_sample(arch, count, seed)
-    return tuple(try_mutant(*drawn) for drawn in draw_mutants(pack, count, seed))
+    return tuple(try_mutant(drawn) for drawn in draw_mutants(pack, count, seed))
 
 
 def count_rates(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Raw rate, the rate without equivalent classes, and both counts."""
+    """Raw rate, the rate without equivalent classes, and the counts; `proven` counts all that are, noticed or not."""
     counted = [outcome for outcome in outcomes if not outcome.mutant.equivalent or outcome.noticed]
     noticed = sum(bool(outcome.noticed) for outcome in outcomes)
     return {
         "mutants": len(outcomes),
         "noticed": noticed,
         "equivalent": len(outcomes) - len(counted),
+        "proven": sum(outcome.mutant.is_proven for outcome in outcomes),
         "raw": round(noticed / len(outcomes), 3),
         "rate": round(noticed / max(1, len(counted)), 3),
     }
+
+
+def list_wrong_proofs(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Mutants that were proven to store the same, and were noticed: there must be none."""
+    return [outcome for outcome in outcomes if outcome.mutant.is_proven and outcome.noticed]
 
 
 def describe(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -140,9 +220,9 @@ def describe(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {"misses": missed, "classes": dict(classes)}
 
 
-def main(arch: str, count: str) -> None:
+def main(arch: str, count: str, seed: str = "0") -> None:
     """Print the rates, and every miss."""
-    outcomes = measure(ARCHS[arch], int(count), 0)
+    outcomes = measure(ARCHS[arch], int(count), int(seed))
     print(arch, count_rates(outcomes))  # a program
     for outcome in outcomes:
         if not outcome.noticed and not outcome.mutant.equivalent:

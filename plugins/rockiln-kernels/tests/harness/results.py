@@ -71,7 +71,7 @@ def hash_tree(folder: Path) -> str:
 
 def hash_case(case: Case) -> str:
     """sha256 of a case's arrays, scalars and rule."""
-    plain = [case.name, sorted(case.scalars.items()), case.match, case.terms, case.is_misaligned]
+    plain = [case.name, sorted(case.scalars.items()), case.match, case.terms, case.is_misaligned, case.row_step]
     digest = hashlib.sha256(repr(plain).encode())
     for name, array in sorted({**case.arrays, **{f"~{key}": item for key, item in case.magnitudes.items()}}.items()):
         digest.update(f"{name} {array.shape} {array.strides} {array.dtype}".encode())

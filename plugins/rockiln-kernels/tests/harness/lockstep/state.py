@@ -1,0 +1,127 @@
+"""What is known at one place of two runs of a kernel, with an instruction and without it, that went the same way.
+
+Half a vector register (twice its number, and one more for the high half) agrees in the lanes that `vectors` names, in
+all where it names none; a scalar one where `numbers` does not hold it. Masks and EXEC are pairs, the first run's and
+the second's, of functions of atoms. A word says when two registers must hold the same in the first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from harness.lockstep.lanes import ALL, Lanes
+
+EXEC, VCC, NULL = 126, 106, 125
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A mask in the first run and in the second."""
+
+    first: int
+    second: int
+
+
+@dataclass(slots=True)
+class State:
+    """One place in the code. `words`: what a vector register holds, in which lanes; `bits`: which bits may be set."""
+
+    vectors: dict[int, int] = field(default_factory=dict)
+    numbers: set[int] = field(default_factory=set)
+    masks: dict[int, Mask] = field(default_factory=dict)
+    words: dict[int, tuple[Hashable, int]] = field(default_factory=dict)
+    scalar_words: dict[int, Hashable] = field(default_factory=dict)
+    bits: dict[int, int] = field(default_factory=dict)
+    active: Mask = Mask(ALL, ALL)
+    condition_agrees: bool = True
+    shared_agrees: bool = True
+    condition: bool | None = None
+    """SCC in the first run, where it is known."""
+
+    def copy(self) -> State:
+        """One that can be changed alone."""
+        return State(
+            dict(self.vectors), set(self.numbers), dict(self.masks), dict(self.words), dict(self.scalar_words),
+            dict(self.bits), self.active, self.condition_agrees, self.shared_agrees,
+            self.condition,
+        )  # fmt: skip
+
+
+def join(lanes: Lanes, block: int, old: State, new: State) -> State:
+    """What holds whichever way the block was reached; masks that differ become an atom of the block."""
+    return State(
+        {reg: lanes.both(old.vectors.get(reg, ALL), new.vectors.get(reg, ALL)) for reg in {*old.vectors, *new.vectors}},
+        old.numbers | new.numbers,
+        {
+            reg: _join_masks(lanes, block, reg, old.masks.get(reg), new.masks.get(reg))
+            for reg in {*old.masks, *new.masks}
+        },
+        {
+            reg: (old.words[reg][0], lanes.both(old.words[reg][1], new.words[reg][1]))
+            for reg in old.words.keys() & new.words.keys()
+            if old.words[reg][0] == new.words[reg][0]
+        },
+        {reg: word for reg, word in old.scalar_words.items() if new.scalar_words.get(reg) == word},
+        {reg: old.bits[reg] | new.bits[reg] for reg in old.bits.keys() & new.bits.keys()},
+        _join_masks(lanes, block, EXEC, old.active, new.active),
+        old.condition_agrees and new.condition_agrees,
+        old.shared_agrees and new.shared_agrees,
+        old.condition if old.condition == new.condition else None,
+    )
+
+
+def _join_masks(lanes: Lanes, block: int, reg: int, old: Mask | None, new: Mask | None) -> Mask:
+    entry = lanes.atom(("entry", reg))
+    old, new = old or Mask(entry, entry), new or Mask(entry, entry)
+    if old == new:
+        return old
+    first = old.first if old.first == new.first else lanes.atom(("join", block, reg), block)
+    agree = lanes.both(lanes.same(old.first, old.second), lanes.same(new.first, new.second))
+    other = lanes.atom(("join again", block, reg), block)
+    if lanes.holds(old.second, old.first) and lanes.holds(new.second, new.first):
+        other = lanes.both(first, other)
+    return Mask(first, lanes.choose(agree, first, other))
+
+
+def empty(lanes: Lanes, state: State) -> State:
+    """The same where no lane is active: what would hold but in the active lanes holds in all."""
+    own = state.copy()
+    own.vectors = {reg: lanes.either(agree, own.active.first) for reg, agree in own.vectors.items()}
+    own.words = {reg: (word, lanes.either(where, own.active.first)) for reg, (word, where) in own.words.items()}
+    return own
+
+
+def go_round(lanes: Lanes, state: State, cycle: frozenset[int], target: int) -> State:
+    """What still holds at the start of a loop's next turn, in which the loop's own atoms are made anew."""
+    return State(
+        {reg: lanes.certain(own, cycle) for reg, own in state.vectors.items()},
+        set(state.numbers),
+        {reg: _renew(lanes, mask, cycle, (target, reg)) for reg, mask in state.masks.items()},
+        {
+            reg: (word, lanes.certain(own, cycle)) for reg, (word, own) in state.words.items()
+            if not is_made_in(word, cycle)
+        },
+        {reg: word for reg, word in state.scalar_words.items() if not is_made_in(word, cycle)},
+        dict(state.bits),
+        _renew(lanes, state.active, cycle, (target, EXEC)),
+        state.condition_agrees,
+        state.shared_agrees,
+        state.condition,
+    )  # fmt: skip
+
+
+def _renew(lanes: Lanes, mask: Mask, cycle: frozenset[int], place: tuple[int, int]) -> Mask:
+    if not (lanes.mentions(mask.first, cycle) or lanes.mentions(mask.second, cycle)):
+        return mask
+    first = lanes.atom(("round", *place), place[0])
+    return Mask(first, first if mask.first == mask.second else lanes.atom(("round again", *place), place[0]))
+
+
+def is_made_in(word: Hashable, blocks: frozenset[int]) -> bool:
+    """Whether what a word stands for is made anew by every run of one of these blocks."""
+    if not isinstance(word, tuple):
+        return False
+    if word[0] == "made":
+        return word[1] in blocks
+    return any(is_made_in(part, blocks) for part in word[1:])

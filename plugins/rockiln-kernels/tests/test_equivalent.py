@@ -1,0 +1,94 @@
+"""The patterns that recognise classes of equivalent mutants: each on code that has it, and on code that almost has."""
+
+from __future__ import annotations
+
+import assembly
+import pytest
+
+from harness.equivalent import MNEMONICS, explain
+
+SIGN = "s_xor_b32 s4, s5, s6\ns_ashr_i32 s4, s4, 31\n"
+ROUNDED = "v_bfe_u32 v11, v10, 16, 1\nv_cmp_o_f32 vcc, v10, v10\nv_cndmask_b32 v12, v13, v12, vcc"
+DIVISION = "v_div_scale_f32 v10, vcc, v2, v2, 1.0\nv_rcp_f32 v11, v10\n{between}v_fma_f32 v12, -v10, v11, 1.0\n{last}"
+CORRECTION = "v_fmac_f32 v11, v12, v11"
+STORE = "s_and_saveexec_b64 s[6:7], s[4:5]\n{between}global_store_dword v1, v2, s[14:15]\ns_or_b64 exec, exec, s[6:7]"
+
+
+def find(body: str, text: str, *, op: str = "gemm", dtypes: tuple[str, ...] = ("f32",)) -> str:
+    """The class of the first instruction that starts with `text`."""
+    code = assembly.build("gfx942", body).instructions
+    place = next(order for order, item in enumerate(code) if item.text().startswith(text))
+    return explain(code, place, op, dict(zip(("a", "b"), dtypes, strict=False)))
+
+
+def test_no_mnemonic_is_in_two_classes() -> None:
+    names = [name for members in MNEMONICS.values() for name in members]
+    assert len(names) == len(set(names))
+
+
+def test_the_sign_of_a_quotient() -> None:
+    assert "which is 0" in find(f"{SIGN}s_xor_b32 s8, s8, s4", "s_xor_b32 s8")
+    assert "which is 0" in find(f"{SIGN}s_sub_i32 s8, s8, s4", "s_sub_i32 s8")
+    assert not find(f"{SIGN}s_xor_b32 s8, s9, s4", "s_xor_b32 s8")
+    assert not find("s_ashr_i32 s4, s5, 30\ns_xor_b32 s8, s8, s4", "s_xor_b32 s8")
+
+
+def test_corrections_of_a_division_are_found_however_far_apart() -> None:
+    between = "v_add_f32 v20, v21, v22\n" * 40
+    assert "corrections" in find(DIVISION.format(between=between, last=CORRECTION), "v_fmac_f32")
+    cut = DIVISION.format(between="s_cbranch_scc0 .Lnext\n.Lnext:\n", last=CORRECTION)
+    assert not find(cut, "v_fmac_f32")
+    assert not find(DIVISION.format(between="", last="v_fmac_f32 v11, v13, v11"), "v_fmac_f32")
+
+
+def test_the_low_part_of_a_constant() -> None:
+    assert "low part" in find("v_fmamk_f32 v10, v2, 0xb2a5705f, v10", "v_fmamk")
+    assert not find("v_fmamk_f32 v10, v2, 0xb2a5705f, v11", "v_fmamk")
+    assert not find("v_fmamk_f32 v10, v2, 0x3fb8aa3b, v10", "v_fmamk")
+
+
+@pytest.mark.parametrize("text", ["v_cmp_o_f32", "v_cndmask_b32"])
+def test_a_question_for_nan_matters_where_inputs_have_low_bits(text: str) -> None:
+    assert "low half of every NaN" in find(ROUNDED, text, dtypes=("bf16", "i32"))
+    assert not find(ROUNDED, text, dtypes=("bf16", "f32"))
+    assert not find(ROUNDED.replace("16, 1", "20, 1"), text, dtypes=("bf16",))
+
+
+def test_the_lane_that_stores() -> None:
+    chosen = "v_cmp_eq_u32 s[4:5], 0, v0\n"
+    assert "chooses the lane" in find(chosen + STORE.format(between=""), "s_and_saveexec")
+    assert "chooses the lane" in find(chosen + STORE.format(between=""), "v_cmp_eq")
+    loads = STORE.format(between="global_load_dword v2, v1, s[8:9]\n")
+    assert not find(chosen + loads, "s_and_saveexec")
+    assert not find(chosen.replace("eq", "gt") + STORE.format(between=""), "s_and_saveexec")
+
+
+def test_zeros_behind_k_matter_beside_infinities() -> None:
+    body = "v_mov_b32 v10, 0\ns_and_saveexec_b64 s[6:7], vcc\ns_cbranch_execz .Lend\n"
+    body += "v_lshl_add_u64 v[10:11], v[4:5], 0, s[4:5]\nglobal_load_ubyte v10, v[10:11], off\n.Lend:\n"
+    assert "without infinities" in find(body, "v_mov_b32_e32 v10", op="gemm_fp8", dtypes=("e4m3", "e4m3"))
+    assert not find(body, "v_mov_b32_e32 v10", op="gemm_fp8", dtypes=("e5m2", "e5m2"))
+    read = body.replace("s_cbranch", "v_add_f32 v12, v10, v10\ns_cbranch")
+    assert not find(read, "v_mov_b32_e32 v10", op="gemm_fp8", dtypes=("e4m3", "e4m3"))
+
+
+def test_bits_of_decoded_numbers() -> None:
+    body = "v_lshl_or_b32 v10, v2, 20, v3\nv_mul_f32 v10, s2, v10\nv_and_b32 v10, 0xffff0000, v10"
+    assert "bits that are 0" in find(body, "v_and_b32_e32 v10")
+    assert not find(body.replace("20, v3", "8, v3"), "v_and_b32_e32 v10")
+    assert not find(body.replace("v_mul", "v_add"), "v_and_b32_e32 v10")
+
+
+def test_half_of_an_exchange() -> None:
+    first = "v_mov_b32_dpp v10, v10 row_shr:4 row_mask:0xf bank_mask:0xa\n"
+    second = "v_mov_b32_dpp v10, v11 row_shl:4 row_mask:0xf bank_mask:0x5"
+    assert "half of an exchange" in find(first + second, "v_mov_b32_dpp v10, v10")
+    assert not find(first + second, "v_mov_b32_dpp v10, v11")
+    assert not find(first + second.replace("shl:4", "shl:8"), "v_mov_b32_dpp v10, v10")
+
+
+def test_zeros_behind_rows_of_whole_blocks() -> None:
+    body = "v_mov_b32 v10, 0\ns_and_saveexec_b64 s[6:7], vcc\nglobal_load_dword v10, v1, s[8:9]"
+    assert "multiples of 32" in find(body, "v_mov_b32_e32 v10", op="silu_and_mul_mxfp4")
+    assert not find(body, "v_mov_b32_e32 v10", op="rms_norm_mxfp4")
+    assert not find(body.replace("v10, 0", "v10, 1"), "v_mov_b32_e32 v10", op="silu_and_mul_mxfp4")
