@@ -94,8 +94,6 @@ CALLS: dict[str, tuple[Callable[[], tuple[Tensor, ...]], dict[str, Any]]] = {
     "gelu_and_mul": (lambda: (torch.randn(6, 64).to(BF16),), {}),
     "gelu_tanh_and_mul": (lambda: (torch.randn(6, 64).to(BF16),), {}),
     "quant_fp8_static": (lambda: (torch.randn(6, 64).to(BF16), torch.full((1,), 0.1)), {"out_dtype": FNUZ}),
-    "quant_fp8_tensor": (lambda: (torch.randn(6, 64).to(BF16),), {"out_dtype": FNUZ}),
-    "quant_fp8_token": (lambda: (torch.randn(2, 3, 64).to(BF16),), {"out_dtype": FNUZ}),
     "quant_fp8_group": (lambda: (torch.randn(2, 3, 256).to(BF16),), {"out_dtype": FNUZ}),
     "gemm_fp8": (lambda: (_codes(6, 64), _codes(16, 64), torch.rand(6), torch.rand(16)), {}),
     "gemm_fp8_block": (lambda: (_codes(6, 128), _codes(128, 128), torch.rand(6, 1), torch.rand(1, 1)), {}),
@@ -201,10 +199,12 @@ REJECTED: tuple[tuple[str, str, Callable[[], tuple[Any, ...]], dict[str, Any], s
      "x is not aligned to 16 bytes"),
     ("silu_and_mul", "gfx942", lambda: (torch.ones(4, 64).to(BF16),), {"limit": 7.0}, "its cut is not in v0.1.6"),
     ("silu_and_mul", "gfx942", lambda: (torch.ones(4, 64).to(BF16),), {"interleaved": True}, "gate, then up"),
-    ("quant_fp8_token", "gfx942", lambda: (torch.ones(4, 64).to(BF16),), {"out_dtype": torch.float8_e4m3fn},
+    ("quant_fp8_group", "gfx942", lambda: (torch.ones(4, 128).to(BF16),), {"out_dtype": torch.float8_e4m3fn},
      "takes e4m3fnuz on gfx942, not e4m3"),
-    ("quant_fp8_token", "gfx950", lambda: (torch.ones(4, 64).to(BF16),), {"out_dtype": FNUZ},
+    ("quant_fp8_group", "gfx950", lambda: (torch.ones(4, 128).to(BF16),), {"out_dtype": FNUZ},
      "takes e4m3 on gfx950, not e4m3fnuz"),
+    ("quant_fp8_token", "gfx942", lambda: (torch.zeros(4, 64).to(BF16),), {"out_dtype": FNUZ},
+     "of nothing but zeros it makes the scale 0, and codes of 0 / 0"),
     ("gemm_fp8", "gfx942", lambda: (_codes(6, 64), _codes(16, 64), torch.rand(6), torch.rand(16), torch.rand(16)), {},
      "aiter.gemm_a8w8 takes no bias"),
     ("gemm_fp8", "gfx942", lambda: (_codes(6, 64), _codes(16, 64), torch.rand(1), torch.rand(1)), {},
@@ -317,6 +317,15 @@ def test_a_call_that_fails_is_not_tried_again_and_others_are(install: Folder, ca
     assert len(references.calls) == 2
     rejected = dict(explain("rms_norm", x, weight, arch="gfx942").rejected)
     assert rejected["aiter"] == "RuntimeError: this GEMM is not supported"
+
+
+@pytest.mark.usefixtures("_card")
+def test_norms_in_fp8_are_not_asked_of_an_aiter_whose_module_makes_scales_of_zero(install: Folder) -> None:
+    install(OLD, modules=("module_rmsnorm",))
+    x, weight = torch.zeros(4, 64, dtype=BF16), torch.ones(64, dtype=BF16)
+    torch.ops.rockiln.rms_norm_fp8(x, weight, out_dtype=FNUZ)
+    torch.ops.rockiln.rms_norm(x, weight)
+    assert [name for name, _ in references.calls] == ["rms_norm"]
 
 
 @pytest.mark.usefixtures("_card")

@@ -71,20 +71,6 @@ def _quant_static(function: Function, call: BoundCall) -> Outputs:
     return (q,)
 
 
-def _quant_tensor(function: Function, call: BoundCall) -> Outputs:
-    (x,) = _first(call, 1)
-    q, scale = _make_codes(call, x), x.new_zeros(1, dtype=torch.float32)
-    function(_rows(q), _rows(x), scale)
-    return q, scale
-
-
-def _quant_token(function: Function, call: BoundCall) -> Outputs:
-    (x,) = _first(call, 1)
-    q, scale = _make_codes(call, x), x.new_empty((_rows(x).shape[0], 1), dtype=torch.float32)
-    function(_rows(q), _rows(x), scale)
-    return q, scale.view(-1)
-
-
 def _quant_group(function: Function, call: BoundCall) -> Outputs:
     (x,) = _first(call, 1)
     q, scale = function(_rows(x), quant_dtype=call.out_dtype, group_size=128)
@@ -141,8 +127,6 @@ CALLERS: dict[str, Callable[[Function, BoundCall], Outputs]] = {
     "gemm_fp8_block": _gemm_block,
     "quant_fp8_group": _quant_group,
     "quant_fp8_static": _quant_static,
-    "quant_fp8_tensor": _quant_tensor,
-    "quant_fp8_token": _quant_token,
     "rms_norm": _norm,
     "rms_norm_fp8": _norm_fp8,
     "silu_and_mul": _gate,

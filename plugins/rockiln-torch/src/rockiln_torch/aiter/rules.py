@@ -14,6 +14,7 @@ _NORM = "aiter/ops/rmsnorm.py, csrc/kernels/rmsnorm_quant_kernels.cu"
 _ACTIVATION = "aiter/ops/activation.py, csrc/kernels/activation_kernels.cu"
 _QUANT = "aiter/ops/quant.py, csrc/kernels/quant_kernels.cu"
 _GEMM = "aiter/ops/gemm_op_a8w8.py, csrc/ck_gemm_a8w8"
+_ZEROS = "of nothing but zeros it makes the scale 0, and codes of 0 / 0"
 _NO_OFFSET = ("weight_offset == 0", "it multiplies by weight, without an offset")
 _WIDTH = ("N <= 8192 and N % 8 == 0", "rows are more than 8192 values, or no multiple of 8")
 _GATE = (
@@ -47,7 +48,7 @@ def _norm(op: str, function: str, *, quantises: bool = False) -> Rule:
     return Rule(
         op=op,
         function=f"aiter.{function}",
-        modules=("module_rmsnorm_quant", "module_rmsnorm"),
+        modules=("module_rmsnorm_quant",) if quantises else ("module_rmsnorm_quant", "module_rmsnorm"),
         source=_NORM,
         dtypes={"T": HALVES},
         conditions=(_NO_OFFSET, _WIDTH),
@@ -87,8 +88,6 @@ _ROWS = (
     _gate("gelu_and_mul"),
     _gate("gelu_tanh_and_mul"),
     _quant("quant_fp8_static", "static_per_tensor_quant"),
-    _quant("quant_fp8_tensor", "dynamic_per_tensor_quant"),
-    _quant("quant_fp8_token", "dynamic_per_token_scaled_quant", ("N <= 8192", "rows are more than 8192 values")),
     _quant("quant_fp8_group", "per_group_quant_hip", ("N % 128 == 0", "rows are no whole groups of 128")),
     Rule(
         op="gemm_fp8",
@@ -142,6 +141,8 @@ OTHERWISE = {
     "moe_align": "it also counts the tokens of each expert, in another order of blocks",
     "paged_decode": "it gives no log of the softmax's sum",
     "paged_decode_fp8": "it gives no log of the softmax's sum",
+    "quant_fp8_tensor": _ZEROS,
+    "quant_fp8_token": _ZEROS,
     "quant_mxfp4": "it rounds block scales up, rockiln to nearest",
     "rope": "it takes [s, b, h, d] and positions of 64 bits",
     "topk_sigmoid": "the order of its choices is not promised",
