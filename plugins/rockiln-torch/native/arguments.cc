@@ -8,6 +8,8 @@ Arguments::Arguments(const OpRow& row, bool is_out, const StackValue* stack)
     : row_(row), own_count_(static_cast<uint32_t>(std::strlen(row.kinds))) {
   count_ = own_count_ + (is_out ? row.outputs : 0);
   for (uint32_t place = 0; place < count_; ++place) take(place, stack[place]);
+  const auto first = reinterpret_cast<Handle>(values_[0]);  // no op begins with an optional tensor
+  if (torch.read_device_type(first, &device_type_) || torch.read_device_index(first, &device_index_)) device_type_ = -1;
 }
 
 Arguments::~Arguments() {
@@ -60,7 +62,6 @@ bool Arguments::describe_tensor(Handle tensor, bool accepts_host) {
   int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
   void* data = nullptr;
   if (torch.read_device_type(tensor, &type) || torch.read_device_index(tensor, &index)) return false;
-  if (device_type_ == -1) device_type_ = type, device_index_ = index;
   if (type != device_type_ || index != device_index_ || (type != cuda_device_type && !accepts_host)) return false;
   if (torch.read_dtype(tensor, &dtype) || name_dtype(dtype) == 0) return false;
   if (torch.read_rank(tensor, &rank) || rank > ROCKILN_RANK_LIMIT) return false;

@@ -20,6 +20,7 @@ class Arguments {
   // The values in the order of the schema. Who takes them owns the handles.
   StackValue* hand_over();
 
+  Handle input(uint32_t place) const { return reinterpret_cast<Handle>(values_[place]); }
   Handle output(uint32_t place) const { return reinterpret_cast<Handle>(values_[own_count_ + place]); }
   int32_t device_index() const { return device_index_; }
   int32_t device_type() const { return device_type_; }

@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "call.h"
+#include "cpu_call.h"
+#include "cpu_plan.h"
+#include "cpu_product.h"
 #include "table.h"
 #include "torch_abi.h"
 
@@ -49,9 +52,17 @@ std::string define_ops(LibraryHandle library) {
   return "";
 }
 
-std::string serve_ops(LibraryHandle library) {
+// Dispatch keys by the words of library.h, and whether an op is served for one.
+const char* name_key(const std::string& served) { return served == "host" ? "CPU" : served.c_str(); }
+
+bool is_served(const std::string& served, const char* op) {
+  return served == "CUDA" || (has_cpu_kernel(op) || is_product(op)) == (served == "CPU");
+}
+
+std::string serve_ops(LibraryHandle library, const std::string& served) {
   for (uint32_t row = 0; row < kOpCount; ++row) {
     const std::string name = kOps[row].name;
+    if (!is_served(served, kOps[row].name)) continue;
     if (torch.implement(library, name.c_str(), kFunctional[row])) return "torch refused the kernel of " + name;
     if (torch.implement(library, (name + "_out").c_str(), kOut[row])) return "torch refused the kernel of " + name + "_out";
   }
@@ -82,11 +93,12 @@ const char* rockiln_torch_serve(const char* key) {
   if (!libraries.count("")) return keep("the ops are not defined yet");
   if (libraries.count(key)) return keep(std::string("the kernels of ") + key + " are registered already");
   LibraryHandle library = nullptr;
-  if (torch.open_kernels("rockiln", key, "rockiln_torch", 1, &library)) return keep(std::string("torch has no key ") + key);
-  std::string refused = serve_ops(library);
+  if (torch.open_kernels("rockiln", name_key(key), "rockiln_torch", 1, &library))
+    return keep(std::string("torch has no key ") + key);
+  std::string refused = serve_ops(library, key);
   if (refused.empty()) libraries[key] = library;
   else torch.close_library(library);
-  if (refused.empty() && std::string(key) == "CPU") accept_host(true);
+  if (refused.empty() && std::string(key) == "host") accept_host(true);
   return keep(std::move(refused));
 }
 
@@ -96,12 +108,27 @@ void rockiln_torch_withdraw(const char* key) {
   if (found == libraries.end()) return;
   torch.close_library(found->second);
   libraries.erase(found);
-  if (std::string(key) == "CPU") accept_host(false);
+  if (std::string(key) == "host") accept_host(false);
 }
 
 void rockiln_torch_forget_dispatch(void) { forget_dispatch(); }
 
 void rockiln_torch_trace(int32_t (*push)(const char*), int32_t (*pop)(void)) { trace_calls(push, pop); }
+
+const char* rockiln_torch_judge_cpu(uint32_t op, const rockiln_op_call* call) {
+  if (op >= kOpCount) return "there is no such op";
+  CpuPlan plan;
+  const char* name = kOps[op].name;
+  const char* misfit = is_product(name) ? judge_product(name, *call) : plan_on_cpu(name, *call, plan);
+  return misfit == kCpuLayout ? nullptr : misfit;
+}
+
+void rockiln_torch_observe_cpu(void (*observer)(uint32_t, const rockiln_op_call*)) { observe_cpu(observer); }
+
+const char* rockiln_torch_cpu_level(const char* level) {
+  if (level != nullptr && !choose_cpu_level(level)) return nullptr;
+  return get_cpu_kernels().level;
+}
 
 uint32_t rockiln_torch_count_ops(void) { return kOpCount; }
 

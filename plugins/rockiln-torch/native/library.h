@@ -14,9 +14,11 @@ extern "C" {
 /* Why a call is handed to Python. */
 typedef enum rockiln_torch_cause {
   ROCKILN_TORCH_PLANNED = 0,  /* the plan says that the framework (or AITER) runs it */
-  ROCKILN_TORCH_UNPLANNED = 1, /* no plan: no dispatcher, no GPU, other dtypes or devices, or a call that does not fit */
+  ROCKILN_TORCH_UNPLANNED = 1, /* no plan: no dispatcher, no GPU, other dtypes or devices, a call that does not fit, or
+                                  one on a CPU that no kernel there takes */
   ROCKILN_TORCH_CAPTURING = 2, /* its kernels are not loaded, and a graph is being captured */
-  ROCKILN_TORCH_OUTPUTS = 3    /* an out-variant whose outputs the kernels cannot write directly */
+  ROCKILN_TORCH_OUTPUTS = 3,   /* an out-variant whose outputs the kernels cannot write directly */
+  ROCKILN_TORCH_LAYOUT = 4     /* a kernel for CPUs runs it as soon as inputs and outputs are contiguous, and apart */
 } rockiln_torch_cause;
 
 /* One call in Python. `values`: the arguments in the schema's order: a tensor's handle, which the callee owns, or 0;
@@ -32,7 +34,8 @@ typedef uint64_t (*rockiln_torch_find_dispatch)(void);
 /* Define every op. Once a process. */
 ROCKILN_TORCH_API const char *rockiln_torch_define(rockiln_torch_compose compose, rockiln_torch_find_dispatch find);
 
-/* Register the kernels of every op for a dispatch key: "CUDA"; in tests "CPU", whose memory the fake HIP takes. */
+/* Register native code: "CUDA" that of every op for GPUs, "CPU" that of the ops that have a kernel for CPUs. In tests
+ * "host" adds all other ops on CPU tensors, and has all of them planned as on a GPU: a fake HIP takes the host's memory. */
 ROCKILN_TORCH_API const char *rockiln_torch_serve(const char *key);
 
 /* Take back what was registered for a key; "" for the definitions. */
@@ -46,6 +49,17 @@ ROCKILN_TORCH_API const char *rockiln_torch_op_name(uint32_t op);
 
 /* Two functions around every call, push("rockiln::rms_norm") and pop(): roctx's. NULL for both ends it. */
 ROCKILN_TORCH_API void rockiln_torch_trace(int32_t (*push)(const char *name), int32_t (*pop)(void));
+
+/* Why no kernel for CPUs runs a call: one sentence; NULL if one does, if need be of contiguous copies. `call`: rockiln_dispatch.h; its op is ignored,
+ * and addresses are not read. */
+ROCKILN_TORCH_API const char *rockiln_torch_judge_cpu(uint32_t op, const struct rockiln_op_call *call);
+
+/* Called with every call that a kernel for CPUs is about to run, in its thread, without Python's lock. NULL ends it. */
+ROCKILN_TORCH_API void rockiln_torch_observe_cpu(void (*observer)(uint32_t op, const struct rockiln_op_call *call));
+
+/* The instructions that the kernels for CPUs use from now on: "avx512", "avx2", "baseline", "" the best that there are;
+ * NULL changes nothing. Returns those in use; NULL if this CPU has not what was asked for. */
+ROCKILN_TORCH_API const char *rockiln_torch_cpu_level(const char *level);
 
 /* torch's number of a dtype -> rockiln_dtype of rockiln_dispatch.h, 0 if kernels know no such type. */
 ROCKILN_TORCH_API uint32_t rockiln_torch_name_dtype(int32_t dtype);

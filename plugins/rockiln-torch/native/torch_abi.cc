@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "rockiln_dispatch.h"
+#include "threads.h"
 
 namespace rockiln_torch {
 namespace {
@@ -51,12 +52,14 @@ void find_all(void* library, std::string& missing) {
   find(library, "aoti_torch_get_device_type", torch.read_device_type, missing);
   find(library, "aoti_torch_get_device_index", torch.read_device_index, missing);
   find(library, "aoti_torch_empty_strided", torch.make_empty, missing);
+  find(library, "aoti_torch_call_dispatcher", torch.call_op, missing);
 }
 
 }  // namespace
 
 TorchFunctions torch;
 int32_t cuda_device_type = -1;
+int32_t cpu_device_type = -1;
 
 std::string read_torch() {
   void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
@@ -64,8 +67,14 @@ std::string read_torch() {
   std::string missing;
   find_all(library, missing);
   find_dtypes(library, missing);
-  int32_t (*read_cuda)() = nullptr;
+  int32_t (*read_cuda)() = nullptr, (*read_cpu)() = nullptr;
   if (find(library, "aoti_torch_device_type_cuda", read_cuda, missing)) cuda_device_type = read_cuda();
+  if (find(library, "aoti_torch_device_type_cpu", read_cpu, missing)) cpu_device_type = read_cpu();
+  std::string absent;
+  find(library, "torch_parallel_for", torch.split_range, absent);
+  find(library, "aoti_torch_cpu__linear_pointwise", torch.multiply, absent);
+  find(library, "aoti_torch_cpu__linear_pointwise_binary", torch.multiply_and_combine, absent);
+  find_openmp(library);
   return missing.empty() ? "" : "this torch has no " + missing + ": rockiln-torch needs torch 2.7 or newer";
 }
 

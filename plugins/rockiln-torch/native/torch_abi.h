@@ -29,6 +29,13 @@ struct TorchFunctions {
   int32_t (*make_empty)(int64_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t device_type,
                         int32_t device_index, Handle*);
   int32_t (*read_stream)(int32_t device_index, void**);  // null in a torch without GPU support
+  int32_t (*call_op)(const char* name, const char* overload, StackValue*);
+  // shim_cpu.h of aoti_torch: oneDNN's linear layer with an epilogue; null in a torch without oneDNN. Borrows handles.
+  int32_t (*multiply)(Handle a, Handle b, Handle* bias, const char* epilogue, const double** scalars, int64_t scalar_count,
+                      const char** algorithm, Handle* result);
+  int32_t (*multiply_and_combine)(Handle a, Handle other, Handle b, Handle* bias, const char* how, Handle* result);
+  // torch/csrc/stable/c/shim.h: null before torch 2.10.
+  int32_t (*split_range)(int64_t begin, int64_t end, int64_t grain, void (*work)(int64_t, int64_t, void*), void*);
 };
 
 // torch's functions; those of `read_torch` before anything else. Never null after it returned "".
@@ -45,5 +52,6 @@ uint32_t name_dtype(int32_t torch_dtype);
 int32_t find_dtype(uint32_t rockiln_dtype);
 
 extern int32_t cuda_device_type;  // HIP's, too: torch calls both "cuda"
+extern int32_t cpu_device_type;
 
 }  // namespace rockiln_torch

@@ -1,4 +1,4 @@
-"""The op table → torch.ops.rockiln.*: definitions and GPU kernels at once, the rest when an op is first named.
+"""The op table → torch.ops.rockiln.*: definitions and native code at once, the rest when an op is first named.
 
 Naming an op (`torch.ops.rockiln.rms_norm`) attaches its fake, gradient, autocast, batching and composition, so that
 importing costs milliseconds; `attach_all` attaches every op's, for who calls ops by other ways.
@@ -19,6 +19,7 @@ _names = frozenset(OPS)
 _attached: dict[str, torch.library.Library] = {}
 _lock = threading.RLock()
 _is_defined = False
+_KEYS = ("host", "CPU", "CUDA", "")
 
 
 class OpNamespace(torch._ops._OpNamespace):  # noqa: SLF001
@@ -42,9 +43,11 @@ def define_ops() -> None:
             return
         native.define_ops(_compose_native, _find_dispatch)
         try:
-            native.serve_key("CUDA")
+            for key in ("CUDA", "CPU"):
+                native.serve_key(key)
         except native.NativeError:
-            native.withdraw_key("")
+            for key in _KEYS:
+                native.withdraw_key(key)
             raise
         torch.ops.rockiln = OpNamespace("rockiln")  # type: ignore[attr-defined]
         _is_defined = True
@@ -58,7 +61,7 @@ def withdraw_ops() -> None:
             library._destroy()  # noqa: SLF001  # the only way that torch has
         _attached.clear()
         _forget_backward()
-        for key in ("CPU", "CUDA", ""):
+        for key in _KEYS:
             native.withdraw_key(key)
         if _is_defined:
             delattr(torch.ops, "rockiln")

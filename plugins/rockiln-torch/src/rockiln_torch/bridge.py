@@ -12,6 +12,7 @@ import torch
 
 from rockiln_torch.calls import BoundCall
 from rockiln_torch.compose import LOG, compose_call, write_outputs
+from rockiln_torch.cpu import run_copied
 from rockiln_torch.dtypes import TORCH_DTYPES
 from rockiln_torch.forms import OpForm, read_forms
 from rockiln_torch.native import open_library
@@ -19,7 +20,7 @@ from rockiln_torch.op_table import OPS
 
 CAUSES = ("", "", "its kernels are not loaded, and a graph is being captured", "the outputs cannot be written directly")
 """Reason by rockiln_torch_cause, where the text says none."""
-PLANNED, CAPTURING = 0, 2
+PLANNED, CAPTURING, LAYOUT = 0, 2, 4
 _DTYPES = (None, *TORCH_DTYPES.values())
 """By rockiln_dtype."""
 
@@ -40,6 +41,10 @@ def compose_native(row: int, is_out: int, cause: int, text: bytes | None, values
         if cause == CAPTURING:
             LOG.warning("rockiln::%s: %s: torch's ops run it; call it once before", form.spec.name, reason)
         asks_aiter = cause == PLANNED
+        if cause == LAYOUT:
+            for place, output in enumerate(run_copied(call)):
+                results[place] = _release_tensor(output)
+            return 0
         if is_out:
             write_outputs(call, reason, asks_aiter=asks_aiter)
             return 0

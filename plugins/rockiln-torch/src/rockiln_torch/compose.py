@@ -61,6 +61,14 @@ def _run_call(
 
 def write_outputs(call: BoundCall, reason: str = "", *, asks_aiter: bool = False) -> None:
     """The same, into the tensors of an out-variant, of any strides; they may be inputs, too."""
+    check_outputs(call)
+    values = compose_call(call, reason, asks_aiter=asks_aiter)
+    for output, value in zip(call.outputs, values, strict=True):
+        output.copy_(value)
+
+
+def check_outputs(call: BoundCall) -> None:
+    """Whether the tensors of an out-variant are as the op's outputs. Raises TypeError or ValueError."""
     forms = check_arguments(call)
     for name, form, output in zip(call.form.out_names, forms, call.outputs, strict=True):
         if tuple(output.shape) != form.shape:
@@ -69,9 +77,6 @@ def write_outputs(call: BoundCall, reason: str = "", *, asks_aiter: bool = False
             raise TypeError(f"rockiln::{call.form.spec.name}_out: {name} is {output.dtype}, not {form.dtype}")
         if output.device != next(tensor.device for tensor in call.tensors if tensor is not None):
             raise ValueError(f"rockiln::{call.form.spec.name}_out: {name} is on {output.device}, the inputs are not")
-    values = compose_call(call, reason, asks_aiter=asks_aiter)
-    for output, value in zip(call.outputs, values, strict=True):
-        output.copy_(value)
 
 
 def unpack_outputs(outputs: tuple[torch.Tensor, ...]) -> Any:

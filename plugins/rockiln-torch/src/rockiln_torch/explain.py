@@ -23,9 +23,9 @@ class Explanation:
     arch: str
     """LLVM's name of the GPU, or the device's type where there is none."""
     provider: str
-    """pack, aiter or framework."""
+    """pack, aiter, cpu or framework."""
     kernel: str
-    """Key of the pack's variant, or AITER's function; "" where neither runs it."""
+    """Key of the pack's variant, AITER's function, or "cpu.OP.LEVEL"; "" where none of them runs it."""
     reason: str
     rejected: tuple[tuple[str, str], ...]
     """Every other candidate, and why it does not run the call."""
@@ -42,8 +42,8 @@ def explain(op: str, *args: torch.Tensor | None, arch: str | None = None, **kwar
     """Who would run `op` on these arguments, which are those of torch.ops.rockiln.
 
     `arch`: as on a GPU of that name, wherever the tensors are; none has to be here. Without it a tensor asks the GPU
-    that it is on, and any other gets torch's own ops. Raises KeyError for an op that is not there, TypeError or
-    ValueError for arguments that are none of the op.
+    that it is on, a CPU has kernels for some ops, and all else gets torch's own ops. Raises KeyError for an op that is
+    not there, TypeError or ValueError for arguments that are none of the op.
     """
     if op not in read_forms():
         raise KeyError(f"there is no op called {op!r}; dir(torch.ops.rockiln) names them")
@@ -51,7 +51,7 @@ def explain(op: str, *args: torch.Tensor | None, arch: str | None = None, **kwar
     outputs = check_arguments(call)
     gpu = arch or find_arch(call)
     if not gpu:
-        return _explain_composed(call, outputs, "")
+        return _explain_host(call, outputs)
     if reason := _find_misfit(call):
         return _explain_composed(call, outputs, reason, gpu)
     return _explain_planned(call, outputs, gpu)
@@ -65,6 +65,27 @@ def _find_misfit(call: BoundCall) -> str:
         if tensor is not None and NAMES.get(tensor.dtype) not in members:
             return f"{array.name} is {name_dtype(tensor.dtype)}; kernels take {', '.join(members)}"
     return ""
+
+
+def _explain_host(call: BoundCall, outputs: tuple[OutputForm, ...]) -> Explanation:
+    """Of tensors that are on no GPU."""
+    from rockiln_torch import cpu
+
+    device = next(tensor.device.type for tensor in call.tensors if tensor is not None)
+    if device != "cpu":
+        return _explain_composed(call, outputs, "")
+    if reason := cpu.judge_call(call):
+        return _explain_composed(call, outputs, reason)
+    return Explanation(
+        op=call.form.spec.name,
+        arch=device,
+        provider="cpu",
+        kernel=cpu.name_kernel(call.form.spec.name),
+        reason=cpu.explain_reason(),
+        rejected=(("pack", "its kernels are for GPUs"),),
+        call=cpu.describe_call(call),
+        outputs=outputs,
+    )
 
 
 def _explain_composed(call: BoundCall, outputs: tuple[OutputForm, ...], reason: str, arch: str = "") -> Explanation:

@@ -1,4 +1,4 @@
-"""librockiln_torch.so by ctypes → the ops' definitions and GPU kernels in this process. native/library.h says how."""
+"""librockiln_torch.so by ctypes → the ops' definitions and native code in this process. native/library.h says how."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 NAME = "librockiln_torch.so"
+CallObserver = CFUNCTYPE(None, c_uint32, c_void_p)
+"""The op's place and the address of a rockiln_op_call."""
 ComposeFunction = CFUNCTYPE(c_int32, c_uint32, c_uint32, c_uint32, c_char_p, POINTER(c_uint64), POINTER(c_uint64))
 FindFunction = CFUNCTYPE(c_uint64)
 
@@ -37,10 +39,14 @@ def open_library() -> ctypes.CDLL:
     except OSError as error:
         raise NativeError(f"{NAME} cannot be loaded: {error}") from error
     library.rockiln_torch_define.argtypes = [ComposeFunction, FindFunction]
-    for name in ("define", "serve", "op_name"):
+    for name in ("define", "serve", "op_name", "judge_cpu", "cpu_level"):
         getattr(library, f"rockiln_torch_{name}").restype = c_char_p
     library.rockiln_torch_serve.argtypes = library.rockiln_torch_withdraw.argtypes = [c_char_p]
     library.rockiln_torch_trace.argtypes = [c_void_p, c_void_p]
+    library.rockiln_torch_judge_cpu.argtypes = [c_uint32, c_void_p]
+    library.rockiln_torch_observe_cpu.argtypes = [CallObserver]
+    library.rockiln_torch_cpu_level.argtypes = [c_char_p]
+    library.rockiln_torch_observe_cpu.restype = None
     library.rockiln_torch_withdraw.restype = library.rockiln_torch_trace.restype = None
     library.rockiln_torch_forget_dispatch.restype = None
     library.rockiln_torch_count_ops.restype = library.rockiln_torch_name_dtype.restype = c_uint32
@@ -59,7 +65,7 @@ def define_ops(compose: Callable[..., int], find_dispatch: Callable[[], int]) ->
 
 
 def serve_key(key: str) -> None:
-    """Register the native kernels of all ops for a dispatch key. Raises NativeError."""
+    """Register native code for "CUDA" or "CPU"; library.h says what "host" is. Raises NativeError."""
     _raise_failure(open_library().rockiln_torch_serve(key.encode()))
 
 
@@ -71,6 +77,30 @@ def withdraw_key(key: str) -> None:
 def forget_dispatch() -> None:
     """Let the next GPU call look for librockiln's dispatcher anew."""
     open_library().rockiln_torch_forget_dispatch()
+
+
+def judge_cpu(row: int, call: int) -> str:
+    """Why no kernel for CPUs runs the call of an op at that address, a rockiln_op_call; "" if one does."""
+    return (open_library().rockiln_torch_judge_cpu(row, call) or b"").decode()
+
+
+def observe_cpu(observer: Any) -> None:
+    """Have a CallObserver, which lives as long as the process, told of every call that a kernel for CPUs runs.
+
+    It gets the op's place and the address of a rockiln_op_call. None ends it.
+    """
+    open_library().rockiln_torch_observe_cpu(observer or CallObserver())
+
+
+def choose_cpu_level(level: str | None = None) -> str:
+    """The instructions that the kernels for CPUs use, from now on those of `level`, "" being the best there are.
+
+    Raises NativeError if this CPU lacks some of them.
+    """
+    found: bytes | None = open_library().rockiln_torch_cpu_level(None if level is None else level.encode())
+    if found is None:
+        raise NativeError(f"this CPU has not all of {level}")
+    return found.decode()
 
 
 def trace_calls(push: Any, pop: Any) -> None:

@@ -12,9 +12,9 @@ class ObservedCall:
 
     op: str
     provider: str
-    """pack, aiter or framework."""
+    """pack, aiter, cpu or framework."""
     kernel: str
-    """Key of the pack's variant, AITER's function, or the composition's name."""
+    """Key of the pack's variant, AITER's function, "cpu.OP.LEVEL", or "framework.OP"."""
     reason: str
     call: str
     """Shapes, dtypes and scalars: "x=bf16[4,4096] weight=bf16[4096] eps=1e-06"."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rockiln_torch.compose import LOG
+from rockiln_torch.cpu import observe_cpu
 from rockiln_torch.observe import ObservedCall, observers
 from rockiln_torch.ranges import name_ranges
 
@@ -59,9 +60,10 @@ def profile() -> Iterator[Profile]:
 
 
 def _observe_plans(stack: ExitStack) -> None:
-    """Calls that kernels run do not enter Python: librockiln says which."""
+    """Calls that kernels run do not enter Python: native code says which."""
     if len(observers) > 1:
         return  # an outer block listens already, and tells all
+    stack.enter_context(observe_cpu())
     try:
         from rockiln_kernels.dispatch import install
 

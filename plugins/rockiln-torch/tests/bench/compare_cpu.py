@@ -1,6 +1,6 @@
-"""Compositions and eager spellings, in turn in one process → a table of times and ratios, and JSON of the same.
+"""torch.ops.rockiln and eager spellings, in turn in one process → a table of times and ratios, and JSON of the same.
 
-`python -m bench.compare_cpu [--rounds N] [--only OP] [--json PATH] [--page PATH]`, from tests/.
+`python -m bench.compare_cpu [--rounds N] [--only OP] [--threads N] [--json PATH] [--page PATH]`, from tests/.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from typing import Any
 
 import torch
 
+import rockiln_torch  # noqa: F401  # defines the ops
 from bench.calls import Timed, list_calls
 from bench.eager import EAGER
 from bench.page import WANTED, write_page
-from rockiln_torch.framework import compose
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Medians in milliseconds; `ratio` > 1 where the composition is the faster one."""
+    """Medians in milliseconds; `ratio` > 1 where the op is the faster one."""
 
     op: str
     shape: str
     dtype: str
     eager_ms: float
-    composed_ms: float
+    op_ms: float
     ratio: float
 
 
-def time_pair(eager: Callable[[], Any], composed: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
+def time_pair(eager: Callable[[], Any], own: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
     """Medians of CPU seconds of each, and of the ratios of neighbours: both meet the same machine, in changing order.
 
-    CPU time of this thread, not the clock: what other programs take does not count.
+    CPU time of this thread, not the clock: what other programs take does not count. Of several threads the clock.
     """
-    loops = max(_count_loops(eager), _count_loops(composed))
+    loops = max(_count_loops(eager), _count_loops(own))
     pairs = []
     for place in range(rounds):
-        order = (eager, composed) if place % 2 else (composed, eager)
+        order = (eager, own) if place % 2 else (own, eager)
         times = [_time_calls(function, loops) for function in order]
         pairs.append(tuple(times if place % 2 else reversed(times)))
     first, second = (median(pair[side] for pair in pairs) for side in (0, 1))
@@ -54,10 +54,11 @@ def time_pair(eager: Callable[[], Any], composed: Callable[[], Any], rounds: int
 
 
 def _time_calls(function: Callable[[], Any], loops: int) -> float:
-    start = time.thread_time()
+    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+    start = clock()
     for _ in range(loops):
         function()
-    return (time.thread_time() - start) / loops
+    return (clock() - start) / loops
 
 
 def _count_loops(function: Callable[[], Any]) -> int:
@@ -68,18 +69,16 @@ def _count_loops(function: Callable[[], Any]) -> int:
 
 def compare_call(call: Timed, dtype: str, rounds: int) -> Row:
     """One row of the table."""
-    eager, composed = EAGER[call.op], compose(call.op)
+    eager, own = EAGER[call.op], getattr(torch.ops.rockiln, call.op)
     with torch.no_grad():
-        times = time_pair(
-            lambda: eager(*call.tensors, **call.words), lambda: composed(*call.tensors, **call.words), rounds
-        )
+        times = time_pair(lambda: eager(*call.tensors, **call.words), lambda: own(*call.tensors, **call.words), rounds)
     milliseconds = [round(seconds * 1e3, 4) for seconds in times[:2]]
     return Row(
         op=call.op,
         shape=call.shape,
         dtype=dtype,
         eager_ms=milliseconds[0],
-        composed_ms=milliseconds[1],
+        op_ms=milliseconds[1],
         ratio=round(times[2], 2),
     )
 
@@ -89,19 +88,18 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--page", type=Path)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(arguments.threads)
     rows = []
     for dtype, own in DTYPES.items():
         for call in list_calls(own):
             if arguments.only in call.op:
                 rows.append(compare_call(call, dtype, arguments.rounds))
                 row = rows[-1]
-                line = (
-                    f"{row.op:18} {row.shape:28} {dtype:5} {row.eager_ms:9.3f} {row.composed_ms:9.3f} {row.ratio:6.2f}"
-                )
+                line = f"{row.op:18} {row.shape:28} {dtype:5} {row.eager_ms:9.3f} {row.op_ms:9.3f} {row.ratio:6.2f}"
                 sys.stdout.write(f"{line}{' <' if row.ratio < WANTED else ''}\n")
                 sys.stdout.flush()
     if arguments.page:

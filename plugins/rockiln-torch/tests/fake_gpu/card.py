@@ -36,11 +36,11 @@ def use_card(arch: str, pack: Path, *, emulates: bool = True, **settings: Any) -
     card = HostCard(arch, emulates=emulates)
     with install_over(card, {arch: pack}, **settings):
         native.forget_dispatch()
-        native.serve_key("CPU")
+        native.serve_key("host")
         try:
             yield card
         finally:
-            native.withdraw_key("CPU")
+            native.withdraw_key("host")
             native.forget_dispatch()
 
 

@@ -13,8 +13,10 @@ from rockiln_torch.framework.gates import apply_gate, gate_silu
 from rockiln_torch.framework.gemms import widen_blocks
 from rockiln_torch.framework.narrow import dequantise_mx
 from rockiln_torch.framework.products import multiply
-from rockiln_torch.framework.tensors import widen
+from rockiln_torch.framework.tensors import needs_gradient, widen
 
+PLAIN_GATE = {"limit": 0.0, "alpha": 1.0, "up_offset": 0.0, "interleaved": False}
+"""silu(g) u: the gate of gemm_swiglu, too."""
 Expert = Callable[[int], tuple[Tensor, Tensor]]
 """An expert's number → its gate_up [N2, K] and down [K, N2 / 2], in the dtype they are multiplied in."""
 
@@ -31,24 +33,37 @@ def mix_experts(
     """out like x [..., K]; an id that is no expert's adds nothing."""
     rows, top = x.reshape(-1, x.shape[-1]), ids.shape[-1]
     out = torch.zeros_like(widen(rows), memory_format=torch.contiguous_format)
-    flat, share = ids.reshape(-1), widen(weights).reshape(-1, 1)
+    flat = ids.reshape(-1)
     order = flat.sort(stable=True).indices
+    share, places = widen(weights).reshape(-1, 1)[order], order // top if top > 1 else order
     counts = torch.bincount(flat[(flat >= 0) & (flat < experts)], minlength=experts).tolist()
     start = int((flat < 0).sum())
     for expert, count in enumerate(counts):
         if not count:
             continue
-        slots = order[start : start + count]
-        tokens = slots // top if top > 1 else slots
+        own_share, tokens = share[start : start + count], places[start : start + count]
         start += count
         gate_up, down = (weight.to(torch.promote_types(x.dtype, weight.dtype)) for weight in read_expert(expert))
         own = [None if bias is None else bias[expert] for bias in biases]
-        value = multiply(rows[tokens].to(gate_up.dtype), gate_up, _match(own[0], gate_up))
-        hidden = apply_gate(value, gate_silu, **gate).to(x.dtype)
+        hidden = _hide(rows.index_select(0, tokens), gate_up, _match(own[0], gate_up), **gate)
         part = multiply(hidden.to(down.dtype), down, _match(own[1], down))
-        part = (widen(part) * share[slots]).to(out.dtype)
+        part = (widen(part) * own_share).to(out.dtype)
         out = out.index_add(0, tokens, part) if part.requires_grad else out.index_add_(0, tokens, part)
     return out.to(x.dtype).reshape(x.shape)
+
+
+def _hide(rows: Tensor, gate_up: Tensor, bias: Tensor | None, **gate: Any) -> Tensor:
+    """The hidden values of an expert, in the dtype of rows; by kernels for CPUs where autograd need not follow."""
+    wide = rows.to(gate_up.dtype)
+    scalars = {**PLAIN_GATE, **gate}
+    if rows.device.type != "cpu" or wide.dtype != rows.dtype or needs_gradient(rows, gate_up, bias):
+        return apply_gate(multiply(wide, gate_up, bias), gate_silu, **scalars).to(rows.dtype)
+    hidden: Tensor
+    if scalars == {**PLAIN_GATE, "interleaved": scalars["interleaved"]}:
+        hidden = torch.ops.rockiln.gemm_swiglu.default(wide, gate_up, bias, interleaved=scalars["interleaved"])
+    else:
+        hidden = torch.ops.rockiln.swiglu_and_mul.default(multiply(wide, gate_up, bias), **scalars)
+    return hidden
 
 
 def _match(bias: Tensor | None, weight: Tensor) -> Tensor | None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from rockiln_torch.framework.activations import POINTWISE, activate
-from rockiln_torch.framework.tensors import is_worth_cutting, needs_gradient, widen
+from rockiln_torch.framework.tensors import is_finite, is_worth_cutting, needs_gradient, widen
 
 WEIGHT_ELEMENTS = 1 << 20
 """So much of b is widened at a time: 4 MB of f32."""
@@ -39,7 +39,7 @@ def is_multiplied_as_is(dtype: torch.dtype, device: torch.device) -> bool:
 def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a b^T + bias of a [..., K] and b [N, K], rounded once, to the dtype of a."""
     if is_multiplied_as_is(a.dtype, a.device):
-        return functional.linear(a, b, bias)
+        return _multiply_plain(a, b, bias)
     return multiply_wide(a, b, bias).to(a.dtype)
 
 
@@ -48,12 +48,20 @@ def multiply_wide(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     dtype = torch.promote_types(widen(a).dtype, widen(b).dtype)
     own = None if bias is None else bias.to(dtype)
     if not is_worth_cutting(b, a) or needs_gradient(bias):
-        return functional.linear(a.to(dtype), b.to(dtype), own)
+        return _multiply_plain(a.to(dtype), b.to(dtype), own)
     wide, out = a.to(dtype).reshape(-1, a.shape[-1]), []
     for start in range(0, b.shape[0], step := max(1, WEIGHT_ELEMENTS // b.shape[1])):
         part = None if own is None else own[start : start + step]
         out.append(functional.linear(wide, b[start : start + step].to(dtype), part))
     return torch.cat(out, dim=1).view(*a.shape[:-1], b.shape[0])
+
+
+def _multiply_plain(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
+    """By torch's own linear; f32 on a CPU by oneDNN, which uses what the processor has, whoever made it."""
+    is_wide = a.dtype == b.dtype == torch.float32 and torch.backends.mkldnn.enabled
+    if is_wide and _is_taken_by_onednn(a, b, bias) and torch.backends.mkldnn.is_available():
+        return multiply_pointwise(a, b, bias, "")
+    return functional.linear(a, b, bias)
 
 
 def multiply_and_activate(
@@ -64,7 +72,7 @@ def multiply_and_activate(
         return multiply(a, b, bias)
     if suffix in POINTWISE and _takes_pointwise(a, b, bias):
         result = multiply_pointwise(a, b, bias, suffix)
-        if suffix != "_gelu" or not result.isnan().any():  # oneDNN's gelu of infinity is NaN
+        if suffix != "_gelu" or is_finite(result) or not result.isnan().any():  # oneDNN's gelu of infinity is NaN
             return result
     return activate(multiply_wide(a, b, bias), suffix, interleaved=interleaved).to(a.dtype)
 
@@ -80,11 +88,9 @@ def multiply_pointwise(a: Tensor, b: Tensor, bias: Tensor | None, suffix: str) -
 
 
 def _takes_pointwise(a: Tensor, b: Tensor, bias: Tensor | None) -> bool:
-    return (
-        a.device.type == "cpu"
-        and a.dtype in {torch.bfloat16, torch.float16}
-        and is_multiplied_as_is(a.dtype, a.device)
-        and a.numel() > 0
-        and b.numel() > 0
-        and not needs_gradient(a, b, bias)
-    )
+    is_half = a.dtype in {torch.bfloat16, torch.float16}
+    return is_half and is_multiplied_as_is(a.dtype, a.device) and _is_taken_by_onednn(a, b, bias)
+
+
+def _is_taken_by_onednn(a: Tensor, b: Tensor, bias: Tensor | None) -> bool:
+    return a.device.type == "cpu" and a.numel() > 0 and b.numel() > 0 and not needs_gradient(a, b, bias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import torch
@@ -28,7 +29,7 @@ def needs_gradient(*tensors: Tensor | None) -> bool:
 
 def is_finite(*tensors: Tensor) -> bool:
     """Whether every number is finite, by their sums; now and then False though they are. For CPUs: a GPU would wait."""
-    return all(bool(tensor.detach().sum().isfinite()) for tensor in tensors)
+    return all(math.isfinite(tensor.detach().sum().item()) for tensor in tensors)
 
 
 def is_worth_cutting(x: Tensor, *others: Tensor) -> bool:

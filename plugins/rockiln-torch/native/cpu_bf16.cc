@@ -1,0 +1,280 @@
+#include "cpu_bf16.h"
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "threads.h"
+
+#pragma GCC target("arch=x86-64-v4,avx512bf16")  // below the standard headers, as in cpu_avx512.cc
+
+#define ROCKILN_LANES 16
+#include "cpu_math.h"
+
+namespace rockiln_torch {
+namespace {
+
+constexpr int64_t kTile = 8;         // rows of a that are multiplied at once
+constexpr int64_t kRowBlock = 512;   // rows of a that are packed at once
+constexpr int64_t kFewRows = 4;      // up to so many, b is read as it lies, once
+constexpr int64_t kPairs = kLanes;   // pairs of neighbours along k in a vector: what the instruction adds up
+
+ROCKILN_INLINE int64_t least(int64_t one, int64_t other) { return one < other ? one : other; }
+
+// 16 rows of 32 numbers → 16 vectors, each with a pair of every row. Rows from `count` on, and numbers behind k, are 0.
+ROCKILN_INLINE void pack_square(const uint16_t* from, int64_t stride, int64_t count, int64_t numbers, uint32_t* to) {
+  Words rows[kLanes], turned[kLanes];
+#pragma GCC unroll 16
+  for (int64_t row = 0; row < kLanes; ++row) {
+    if (row >= count) rows[row] = Words{};
+    else if (numbers == 2 * kPairs) rows[row] = read_vector<Words>(from + row * stride);
+    else rows[row] = read_some<Words>(from + row * stride, numbers);
+  }
+  for (int round = 0; round < 4; ++round) {  // each deals the rows out as cards; four rounds transpose
+#pragma GCC unroll 8
+    for (int64_t row = 0; row < kLanes / 2; ++row)
+      take_in_turn(rows[row], rows[row + kLanes / 2], &turned[2 * row], &turned[2 * row + 1]);
+    std::memcpy(rows, turned, sizeof rows);
+  }
+  std::memcpy(to, rows, sizeof rows);
+}
+
+// 16 rows of k numbers → [cdiv(k, 2)][16] pairs, up to a whole square.
+void pack_rows(const uint16_t* from, int64_t stride, int64_t count, int64_t k, uint32_t* to) {
+  for (int64_t place = 0; place < k; place += 2 * kPairs)
+    pack_square(from + place, stride, count, least(k - place, 2 * kPairs), to + place / 2 * kLanes);
+}
+
+int64_t count_packed(int64_t k) { return (k + 2 * kPairs - 1) / (2 * kPairs) * kPairs * kLanes; }
+
+struct FreeMemory {
+  void operator()(uint32_t* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<uint32_t, FreeMemory>;
+
+Memory allocate(int64_t words) {
+  return Memory(static_cast<uint32_t*>(std::aligned_alloc(64, static_cast<size_t>((words + 15) / 16 * 64))));
+}
+
+ROCKILN_INLINE __m512bh as_pairs(Words words) { return reinterpret_cast<__m512bh>(words); }
+
+ROCKILN_INLINE Floats add_pairs(Floats sum, Words one, Words other) {
+  return reinterpret_cast<Floats>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), as_pairs(one), as_pairs(other)));
+}
+
+int64_t count_width(const Bf16Product& product) { return product.epilogue == kCpuSwigluOf ? product.n / 2 : product.n; }
+
+// Rows of b that two vectors of one panel hold, or two dot products are of: gates and ups of the same outputs, else
+// neighbours. `lanes` is how many of each there are.
+struct Columns {
+  int64_t first, step, count;
+};
+
+Columns find_columns(const Bf16Product& product, int64_t place, int64_t lanes, int side) {
+  if (product.epilogue != kCpuSwigluOf) {
+    const int64_t first = (2 * place + side) * lanes, rest = product.n - first;
+    return {first, 1, rest < 0 ? 0 : least(rest, lanes)};
+  }
+  const int64_t output = place * lanes, count = least(product.n / 2 - output, lanes);
+  if (product.interleaved) return {2 * output + side, 2, count};
+  return {output + side * (product.n / 2), 1, count};
+}
+
+int64_t count_places(const Bf16Product& product, int64_t lanes) {
+  const int64_t own = product.epilogue == kCpuSwigluOf ? lanes : 2 * lanes;
+  return (count_width(product) + own - 1) / own;
+}
+
+float read_bias(const Bf16Product& product, int64_t column) {
+  if (product.bias == nullptr) return 0.0f;
+  const uint32_t bits = static_cast<uint32_t>(product.bias[column]) << 16;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <CpuEpilogue Epilogue>
+ROCKILN_INLINE Floats finish(Floats x) {
+  if constexpr (Epilogue == kCpuSiluOf) return gate_silu(x, 1.0f);
+  else if constexpr (Epilogue == kCpuGeluOf) return gate_gelu(x);
+  else if constexpr (Epilogue == kCpuGeluTanhOf) return gate_gelu_tanh(x);
+  else return x;
+}
+
+struct Panel {  // packed rows of b, 16 and 16, and their biases
+  const uint32_t* weights[2];
+  float bias[2][kLanes];
+  Columns columns[2];
+  int64_t output;
+};
+
+template <CpuEpilogue Epilogue>
+ROCKILN_INLINE void write_outputs(uint16_t* y, const Panel& panel, Floats one, Floats other) {
+  if constexpr (Epilogue == kCpuSwigluOf) {
+    store<Bf16>(y + panel.output, gate_silu(one, 1.0f) * other, panel.columns[0].count);
+  } else {
+    store<Bf16>(y + panel.output, finish<Epilogue>(one), panel.columns[0].count);
+    if (panel.columns[1].count) store<Bf16>(y + panel.output + kLanes, finish<Epilogue>(other), panel.columns[1].count);
+  }
+}
+
+struct Block {
+  const Bf16Product& product;
+  const uint32_t* a;
+  int64_t row, rows;
+  bool has_failed;
+};
+
+// kTile rows of packed a, of which `count` are there.
+template <CpuEpilogue Epilogue>
+void multiply_tile(const uint32_t* a, const Panel& panel, const Bf16Product& product, int64_t row, int64_t count) {
+  Floats one[kTile], other[kTile];
+#pragma GCC unroll 8
+  for (int64_t own = 0; own < kTile; ++own) one[own] = load<F32>(panel.bias[0]), other[own] = load<F32>(panel.bias[1]);
+  const int64_t pairs = (product.k + 1) / 2;
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    const Words first = read_vector<Words>(panel.weights[0] + pair * kLanes);
+    const Words second = read_vector<Words>(panel.weights[1] + pair * kLanes);
+#pragma GCC unroll 8
+    for (int64_t own = 0; own < kTile; ++own) {
+      const Words both = Words{} + a[pair * kLanes + own];
+      one[own] = add_pairs(one[own], both, first);
+      other[own] = add_pairs(other[own], both, second);
+    }
+  }
+#pragma GCC unroll 8
+  for (int64_t own = 0; own < kTile; ++own)
+    if (own < count)
+      write_outputs<Epilogue>(product.y + (row + own) * count_width(product), panel, one[own], other[own]);
+}
+
+template <CpuEpilogue Epilogue>
+void multiply_panels(int64_t begin, int64_t end, void* given) {
+  auto& block = *static_cast<Block*>(given);
+  const Bf16Product& product = block.product;
+  const int64_t size = count_packed(product.k);
+  const Memory memory = allocate(2 * size);
+  if (memory == nullptr) return void(block.has_failed = true);
+  for (int64_t place = begin; place < end; ++place) {
+    Panel panel = {{memory.get(), memory.get() + size}, {}, {}, place * kLanes * (Epilogue == kCpuSwigluOf ? 1 : 2)};
+    for (int side = 0; side < 2; ++side) {
+      const Columns columns = panel.columns[side] = find_columns(product, place, kLanes, side);
+      pack_rows(product.b + columns.first * product.b_stride, columns.step * product.b_stride, columns.count, product.k,
+                memory.get() + side * size);
+      for (int64_t lane = 0; lane < columns.count; ++lane)
+        panel.bias[side][lane] = read_bias(product, columns.first + lane * columns.step);
+    }
+    for (int64_t row = 0; row < block.rows; row += kTile)
+      multiply_tile<Epilogue>(block.a + row / kLanes * size + row % kLanes, panel, product, block.row + row,
+                              least(block.rows - row, kTile));
+  }
+}
+
+// Dot products along k, of a row of a and two of b.
+ROCKILN_INLINE void multiply_rows(const uint16_t* a, const uint16_t* first, const uint16_t* second, int64_t k, float* sums) {
+  constexpr int64_t kStep = 2 * kPairs;
+  Floats one = {}, other = {}, more_one = {}, more_other = {};
+  int64_t place = 0;
+  for (; place + 2 * kStep <= k; place += 2 * kStep) {
+    const Words own = read_vector<Words>(a + place), next = read_vector<Words>(a + place + kStep);
+    one = add_pairs(one, own, read_vector<Words>(first + place));
+    other = add_pairs(other, own, read_vector<Words>(second + place));
+    more_one = add_pairs(more_one, next, read_vector<Words>(first + place + kStep));
+    more_other = add_pairs(more_other, next, read_vector<Words>(second + place + kStep));
+  }
+  for (; place < k; place += kStep) {
+    const int64_t count = least(k - place, kStep);
+    const Words own = read_some<Words>(a + place, count);
+    one = add_pairs(one, own, read_some<Words>(first + place, count));
+    other = add_pairs(other, own, read_some<Words>(second + place, count));
+  }
+  sums[0] = add_up(one + more_one), sums[1] = add_up(other + more_other);
+}
+
+template <CpuEpilogue Epilogue>
+void multiply_few(int64_t begin, int64_t end, void* given) {
+  const Bf16Product& product = static_cast<const Block*>(given)->product;
+  for (int64_t place = begin; place < end; ++place) {
+    Panel panel = {{}, {}, {}, place * (Epilogue == kCpuSwigluOf ? 1 : 2)};
+    for (int side = 0; side < 2; ++side) panel.columns[side] = find_columns(product, place, 1, side);
+    const bool has_second = panel.columns[1].count != 0;
+    const int64_t first = panel.columns[0].first, second = has_second ? panel.columns[1].first : first;
+    for (int64_t row = 0; row < product.m; ++row) {
+      float sums[2];
+      multiply_rows(product.a + row * product.a_stride, product.b + first * product.b_stride,
+                    product.b + second * product.b_stride, product.k, sums);
+      const Floats one = splat(sums[0] + read_bias(product, first)), other = splat(sums[1] + read_bias(product, second));
+      uint16_t* y = product.y + row * count_width(product) + panel.output;
+      if constexpr (Epilogue == kCpuSwigluOf) {
+        store<Bf16>(y, gate_silu(one, 1.0f) * other, 1);
+      } else {
+        store<Bf16>(y, finish<Epilogue>(one), 1);
+        if (has_second) store<Bf16>(y + 1, finish<Epilogue>(other), 1);
+      }
+    }
+  }
+}
+
+using Worker = void (*)(int64_t begin, int64_t end, void* block);
+#define ROCKILN_EPILOGUES(worker) \
+  {worker<kCpuPlain>, worker<kCpuSiluOf>, worker<kCpuGeluOf>, worker<kCpuGeluTanhOf>, worker<kCpuSwigluOf>}
+constexpr Worker kPanels[kCpuEpilogues] = ROCKILN_EPILOGUES(multiply_panels);
+constexpr Worker kFew[kCpuEpilogues] = ROCKILN_EPILOGUES(multiply_few);
+
+bool multiply_block(const Bf16Product& product, int64_t row) {
+  const int64_t rows = least(product.m - row, kRowBlock), size = count_packed(product.k);
+  const Memory packed = allocate((rows + kLanes - 1) / kLanes * size);
+  if (packed == nullptr) return false;
+  for (int64_t first = 0; first < rows; first += kLanes)
+    pack_rows(product.a + (row + first) * product.a_stride, product.a_stride, least(rows - first, kLanes), product.k,
+              packed.get() + first / kLanes * size);
+  Block block = {product, packed.get(), row, rows, false};
+  split_range(count_places(product, kLanes), 1, kPanels[product.epilogue], &block);
+  return !block.has_failed;
+}
+
+}  // namespace
+
+bool has_bf16_product() {
+  static const bool has = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("fma"))
+      return false;
+    const bool has_amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1) && !has_amx;
+  }();
+  return has;
+}
+
+bool multiply_bf16(const Bf16Product& product) {
+  if (product.m <= kFewRows) {
+    Block block = {product, nullptr, 0, product.m, false};
+    const int64_t grain = 1 + 32768 / product.k;
+    split_range(count_places(product, 1), grain, kFew[product.epilogue], &block);
+    return true;
+  }
+  for (int64_t row = 0; row < product.m; row += kRowBlock)
+    if (!multiply_block(product, row)) return false;
+  return true;
+}
+
+}  // namespace rockiln_torch
+
+#else
+
+namespace rockiln_torch {
+
+bool has_bf16_product() { return false; }
+bool multiply_bf16(const Bf16Product&) { return false; }
+
+}  // namespace rockiln_torch
+
+#endif

@@ -1,0 +1,209 @@
+#include "cpu_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu_bf16.h"
+#include "cpu_plan.h"
+#include "outputs.h"
+#include "threads.h"
+
+namespace rockiln_torch {
+namespace {
+
+constexpr int64_t kOwnRows = 64;  // up to so many our kernel is the faster one, since oneDNN packs all of b first
+constexpr int64_t kGrain = 8192;  // activations that are worth a thread
+
+// An epilogue: as oneDNN calls it, and our own kernel for f32.
+struct Product {
+  const char* op;
+  const char* epilogue;
+  const char* algorithm;
+  int gate;  // CpuGate; kSwiglu; -1: none
+};
+
+constexpr int kSwiglu = kCpuGates;
+static_assert(kCpuPlain == 0 && kCpuSiluOf == kCpuSilu + 1 && kCpuGeluOf == kCpuGelu + 1 &&
+              kCpuGeluTanhOf == kCpuGeluTanh + 1 && kCpuSwigluOf == kSwiglu + 1);
+
+constexpr Product kProducts[] = {
+    {"gemm", "none", nullptr, -1},           {"gemm_gelu", "gelu", "none", kCpuGelu},
+    {"gemm_gelu_tanh", "gelu", "tanh", kCpuGeluTanh}, {"gemm_silu", "swish", nullptr, kCpuSilu},
+    {"gemm_swiglu", "none", nullptr, kSwiglu}, {"stream_k_gemm", "none", nullptr, -1},
+};
+
+const Product* find_product(const char* op) {
+  for (const Product& product : kProducts)
+    if (!std::strcmp(product.op, op)) return &product;
+  return nullptr;
+}
+
+bool ask_torch(const char* op) {
+  StackValue answer = 0;
+  return torch.call_op(op, "", &answer) == 0 && (answer & 0xff) != 0;
+}
+
+// As torch itself asks before it multiplies halves by oneDNN; else it takes a path that is some fifty times slower.
+bool has_fast_halves(uint32_t dtype) {
+  static const bool has_bf16 = ask_torch("mkldnn::_is_mkldnn_bf16_supported");
+  static const bool has_f16 = ask_torch("mkldnn::_is_mkldnn_fp16_supported");
+  return dtype == ROCKILN_DTYPE_BF16 ? has_bf16 : has_f16;
+}
+
+struct Numbers {
+  void (*activate)(float*, int64_t);
+  float* first;
+};
+
+void activate_all(float* numbers, int64_t count, int gate) {
+  Numbers work = {get_cpu_kernels().activations[gate], numbers};
+  split_range(count, kGrain, [](int64_t begin, int64_t end, void* given) {
+    const auto& own = *static_cast<const Numbers*>(given);
+    own.activate(own.first + begin, end - begin);
+  }, &work);
+}
+
+int64_t count_outputs(const rockiln_op_call& call) {
+  const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
+  int64_t count = b.shape[0];
+  for (uint32_t dim = 0; dim + 1 < a.rank; ++dim) count *= a.shape[dim];
+  return count;
+}
+
+bool has_bias(const char* op, const rockiln_op_call& call) {
+  return std::strcmp(op, "stream_k_gemm") != 0 && call.inputs[2].dtype != ROCKILN_ABSENT;
+}
+
+constexpr CpuRefusal kRefused = {"oneDNN refused the product", false};
+
+// silu(g) u of products [rows, N] with g and u in their last dim, into a new tensor: `low` - `x`, or x where that is null.
+bool add_gated(const rockiln_op_call& call, const void* x, const void* low, const Arguments& like, Tensors& result) {
+  const rockiln_array& a = call.inputs[0];
+  int64_t shape[ROCKILN_RANK_LIMIT];
+  std::copy_n(a.shape, a.rank, shape);
+  const int64_t wide = call.inputs[1].shape[0], width = shape[a.rank - 1] = wide / 2;
+  if (!result.add_empty(a.rank, shape, find_dtype(a.dtype), like)) return false;
+  GateRows work = {};
+  if (torch.read_data(result[0], &work.outputs[0])) return false;
+  work.x = x, work.low = low, work.stride = wide, work.width = width, work.alpha = 1.0f;
+  work.interleaved = call.scalars[0].as.integer != 0;
+  struct Rows {
+    CpuKernel kernel;
+    const GateRows& work;
+  } rows = {low == nullptr ? get_cpu_kernels().gates[kCpuSilu][kCpuF32] : get_cpu_kernels().sum_gate, work};
+  split_range(count_outputs(call) / wide, (kGrain + wide - 1) / wide, [](int64_t begin, int64_t end, void* given) {
+    const auto& own = *static_cast<const Rows*>(given);
+    own.kernel(own.work, begin, end);
+  }, &rows);
+  return true;
+}
+
+// Whether our own kernel is the one for a call of bf16.
+bool is_ours(const Product& product, const rockiln_op_call& call) {
+  const bool is_many = count_outputs(call) > kOwnRows * call.inputs[1].shape[0];
+  return call.inputs[0].dtype == ROCKILN_DTYPE_BF16 && has_bf16_product() && (product.gate == kSwiglu || !is_many);
+}
+
+// By our own kernel, which rounds once. False if it has no memory.
+bool run_bf16(const Product& product, Arguments& arguments, Tensors& result) {
+  const rockiln_op_call& call = arguments.call();
+  const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
+  const FoldedRows rows = fold_rows(a, 1), weights = fold_rows(b, 1);
+  const bool is_swiglu = product.gate == kSwiglu;
+  int64_t shape[ROCKILN_RANK_LIMIT];
+  std::copy_n(a.shape, a.rank, shape);
+  shape[a.rank - 1] = is_swiglu ? b.shape[0] / 2 : b.shape[0];
+  void* y = nullptr;
+  if (!result.add_empty(a.rank, shape, find_dtype(a.dtype), arguments) || torch.read_data(result[0], &y)) return false;
+  const void* bias = has_bias(product.op, call) ? call.inputs[2].data : nullptr;
+  return multiply_bf16({static_cast<const uint16_t*>(a.data), static_cast<const uint16_t*>(b.data),
+                        static_cast<const uint16_t*>(bias), static_cast<uint16_t*>(y), rows.rows, b.shape[0], b.shape[1],
+                        rows.stride, weights.stride, static_cast<CpuEpilogue>(product.gate + 1),
+                        is_swiglu && call.scalars[0].as.integer != 0});
+}
+
+// g and u in f32's precision from two products in bf16: the first rounded, and what that leaves of the second, which
+// oneDNN subtracts in f32 before it rounds. Twice a product's time; one in f32 takes longer.
+CpuRefusal run_swiglu(Arguments& arguments, StackValue* stack) {
+  const rockiln_op_call& call = arguments.call();
+  const bool is_wide = call.inputs[0].dtype == ROCKILN_DTYPE_F32;
+  Handle bias = has_bias("gemm_swiglu", call) ? arguments.input(2) : nullptr;
+  Handle* own_bias = bias == nullptr ? nullptr : &bias;
+  const Handle a = arguments.input(0), b = arguments.input(1);
+  Tensors product, rest, result;
+  void *x = nullptr, *low = nullptr;
+  if (torch.multiply(a, b, own_bias, "none", nullptr, 0, nullptr, product.take_place())) return kRefused;
+  if (torch.read_data(product[0], &x)) return kRefused;
+  if (!is_wide) {
+    get_cpu_kernels().negate(static_cast<uint16_t*>(x), count_outputs(call));
+    if (torch.multiply_and_combine(a, product[0], b, own_bias, "add", rest.take_place())) return kRefused;
+    if (torch.read_data(rest[0], &low)) return kRefused;
+  }
+  if (!add_gated(call, x, low, arguments, result)) return kRefused;
+  result.hand_over(stack);
+  return {};
+}
+
+CpuRefusal run_pointwise(const Product& product, Arguments& arguments, StackValue* stack) {
+  const rockiln_op_call& call = arguments.call();
+  const bool is_wide = call.inputs[0].dtype == ROCKILN_DTYPE_F32;
+  Handle bias = has_bias(product.op, call) ? arguments.input(2) : nullptr;
+  const char* epilogue = is_wide ? "none" : product.epilogue;
+  const char* algorithm = product.algorithm;
+  Tensors result;
+  void* numbers = nullptr;
+  if (torch.multiply(arguments.input(0), arguments.input(1), bias == nullptr ? nullptr : &bias, epilogue, nullptr, 0,
+                     is_wide || algorithm == nullptr ? nullptr : &algorithm, result.take_place()))
+    return kRefused;
+  if (torch.read_data(result[0], &numbers)) return kRefused;
+  if (is_wide && product.gate >= 0) activate_all(static_cast<float*>(numbers), count_outputs(call), product.gate);
+  const uint16_t infinity = call.inputs[0].dtype == ROCKILN_DTYPE_BF16 ? 0x7f80 : 0x7c00;
+  if (!is_wide && product.gate == kCpuGelu &&
+      get_cpu_kernels().has_nan(static_cast<const uint16_t*>(numbers), count_outputs(call), infinity))
+    return {"oneDNN's gelu of infinity is NaN", false};
+  result.hand_over(stack);
+  return {};
+}
+
+}  // namespace
+
+bool is_product(const char* op) { return find_product(op) != nullptr; }
+
+const char* judge_product(const char* op, const rockiln_op_call& call) {
+  constexpr const char* kMisfit = "oneDNN is given no such shapes or dtypes";
+  const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
+  if (torch.multiply == nullptr) return "this torch has no oneDNN";
+  if (a.dtype != b.dtype || a.rank < 1 || b.rank != 2 || a.shape[a.rank - 1] != b.shape[1]) return kMisfit;
+  for (const rockiln_array* array : {&a, &b})
+    for (uint32_t dim = 0; dim < array->rank; ++dim)
+      if (array->shape[dim] == 0) return "there is nothing to compute";
+  if (a.dtype != ROCKILN_DTYPE_F32 && a.dtype != ROCKILN_DTYPE_F16 && a.dtype != ROCKILN_DTYPE_BF16) return kMisfit;
+  if (a.dtype != ROCKILN_DTYPE_F32 && !has_fast_halves(a.dtype)) return "this CPU multiplies no halves";
+  if (find_product(op)->gate == kSwiglu) {
+    if (b.shape[0] % 2) return kMisfit;
+    if (a.dtype == ROCKILN_DTYPE_F16) return "halves of f16 products may be too large for it";
+    if (torch.multiply_and_combine == nullptr) return "this torch has no oneDNN";
+  }
+  if (is_ours(*find_product(op), call))
+    for (const rockiln_array* array : {&a, &b})
+      if (const FoldedRows rows = fold_rows(*array, 1); rows.misfit != nullptr) return rows.misfit;
+  if (!has_bias(op, call)) return nullptr;
+  const rockiln_array& bias = call.inputs[2];
+  if (bias.dtype != a.dtype || bias.rank != 1 || bias.shape[0] != b.shape[0]) return kMisfit;
+  return bias.shape[0] < 2 || bias.strides[0] == 1 ? nullptr : kCpuLayout;  // oneDNN reads it so, whatever its strides
+}
+
+CpuRefusal run_product(const char* op, bool is_out, Arguments& arguments, StackValue* stack) {
+  const char* misfit = judge_product(op, arguments.call());
+  if (misfit != nullptr) return {misfit, misfit == kCpuLayout};
+  if (is_out) return {"the outputs cannot be written directly", true};
+  const Product& product = *find_product(op);
+  Tensors own;
+  if (is_ours(product, arguments.call()) && run_bf16(product, arguments, own)) {
+    own.hand_over(stack);
+    return {};
+  }
+  return product.gate == kSwiglu ? run_swiglu(arguments, stack) : run_pointwise(product, arguments, stack);
+}
+
+}  // namespace rockiln_torch
