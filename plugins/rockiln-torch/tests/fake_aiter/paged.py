@@ -55,8 +55,8 @@ def _paged_v1(v: SimpleNamespace) -> Tensor:
     )
     for number, length in enumerate(v.context_lens.tolist()):
         pages = v.block_tables[number].long()
-        own = [cache[pages].flatten(0, 1)[:length] for cache in (keys, values)]
-        wide = [part.float() * scale for part, scale in zip(own, (v.k_scale, v.v_scale), strict=True)]
+        own = [cache.float()[pages].flatten(0, 1)[:length] for cache in (keys, values)]  # old torch picks no fp8
+        wide = [part * scale for part, scale in zip(own, (v.k_scale, v.v_scale), strict=True)]
         v.out[number] = _attend(v.query[number : number + 1], *wide, v.scale)[0][0]
     return v.out
 
