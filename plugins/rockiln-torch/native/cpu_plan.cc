@@ -52,7 +52,7 @@ const char* plan_gate(const rockiln_op_call& call, int gate, CpuPlan& plan) {
   work.alpha = is_whole ? call.scalars[1].as.number : 1.0f;
   work.up_offset = is_whole ? call.scalars[2].as.number : 0.0f;
   work.interleaved = call.scalars[is_whole ? 3 : 1].as.integer != 0;
-  plan.rows = folded.rows, plan.row_cost = 4 * last(x);
+  plan.rows = folded.rows, plan.row_cost = work.width;
   plan.kernel = get_cpu_kernels().gates[gate][plan.number];
   add_output(plan, x, 1, work.width, x.dtype);
   plan.work = work;
