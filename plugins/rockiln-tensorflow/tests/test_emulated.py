@@ -152,6 +152,12 @@ def test_what_the_pack_lacks_is_composed(hip: FakeHip) -> None:
     assert hip.count("launches") == 0
 
 
+def test_vectorized_map_of_the_op_is_one_call_after_another(hip: FakeHip) -> None:
+    got = tf.vectorized_map(lambda x: ops.rms_norm(x, WEIGHT), tf.reshape(X, [2, 2, 512]))
+    assert hip.count("launches") == 2
+    np.testing.assert_array_equal(tf.reshape(got, X.shape), ops.rms_norm(X, WEIGHT))
+
+
 def test_under_xla_calls_are_composed(hip: FakeHip) -> None:
     compiled = tf.function(ops.rms_norm, jit_compile=True, autograph=False)
     np.testing.assert_allclose(compiled(X, WEIGHT), X / np.sqrt(np.mean(X**2, -1, keepdims=True) + 1e-6), rtol=1e-5)

@@ -77,7 +77,7 @@ def run_call(form: OpForm, params: OpParams, tensors: Sequence[Tensor]) -> tuple
     route = find_route()
     if route is None or is_wide(tensors) or is_within_xla() or not _is_on(route.device):
         return run_composition(form, params, tensors)
-    if not route.find_arch():
+    if not route.find_arch() or not _runs_here(route.device):
         return run_composition(form, params, tensors)
     if is_known(tensors):
         is_served = make_plan(route, form, params, tensors).provider == "pack"
@@ -112,6 +112,11 @@ def _is_on(device: str) -> bool:
     asked = context.context().device_name if tf.executing_eagerly() else tf.no_op().device
     kind = tf.DeviceSpec.from_string(asked).device_type if asked else None
     return kind is None or kind == device
+
+
+def _runs_here(device: str) -> bool:
+    """Whether a call can run where it is made: an eager one needs the device; one that is traced may run elsewhere."""
+    return not tf.executing_eagerly() or bool(tf.config.list_physical_devices(device))
 
 
 def _ask_later(form: OpForm, params: OpParams, tensors: Sequence[Tensor]) -> Tensor:
