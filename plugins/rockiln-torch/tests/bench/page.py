@@ -47,7 +47,7 @@ with AMX, gemm_swiglu in bf16 takes two of oneDNN's products, which here ran at 
 
 {count} of {all} are at 0.97 or better; the aim is all. The others are marked *.
 
-With `--threads 2` (by the clock, on two cores that others kept busy: indicative only) gates, norms and quantisation stay
+With `--threads 2` (by the clock, on two cores that others kept busy: a hint only) gates, norms and quantisation stay
 above 1, and products of 16 rows and more from 1.0 to 2.4. Below, and open: f32 products of one row, 0.5 to 0.9, where
 oneDNN's do not gain from a second thread as MKL's do; attention of 16 heads, 0.8 to 0.9, which is torch's own call.
 
