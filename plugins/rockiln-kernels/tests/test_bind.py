@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
+import pytest
+
 from rockiln_kernels.bind import Bound, bind_call, bind_variant, pack_kernarg
 from rockiln_kernels.pack.manifest import (
     ArgumentEntry,
@@ -115,6 +117,17 @@ def test_a_number_beyond_32_bits_is_rejected() -> None:
     free = replace(MANIFEST, variants=(replace(VARIANT, requires=()),))
     rejected = bind_variant(free, free.variants[0], _accept(N=2**31).names, {})
     assert rejected == Rejected(reason=f"N * 2 = {2**32} does not fit into 32 bits")
+
+
+@pytest.mark.parametrize(("stride", "is_far"), [(2**24 - 1, False), (2**24, True)])
+def test_rows_too_far_apart_for_a_tile_are_rejected(stride: int, *, is_far: bool) -> None:
+    """128 rows of 2^24 elements are 2^31, which an i32 offset does not hold."""
+    argument = replace(LENGTH, name="a_stride", value="a_stride", divisible_by=1)
+    tile = replace(KERNEL, args=(argument,), constants={"BLOCK": 64, "BLOCK_M": 64, "BLOCK_N": 128})
+    bound = bind_variant(replace(MANIFEST, kernels={"wide": tile}), VARIANT, _accept(a_stride=stride).names, {})
+    assert isinstance(bound, Rejected) == is_far
+    if is_far:
+        assert bound == Rejected(reason="a_stride = 16777216: 128 rows of a tile are 2^31 elements apart, or more")
 
 
 def test_no_rows_launch_nothing() -> None:

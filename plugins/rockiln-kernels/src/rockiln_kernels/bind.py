@@ -121,7 +121,7 @@ def bind_variant(
         kernel = manifest.kernels[launch.kernel]
         scalars = {arg.name: _evaluate_argument(arg, names, kernel) for arg in kernel.args if _is_scalar(arg)}
         for arg in kernel.args:
-            if reason := _find_misalignment(arg, scalars, alignments):
+            if reason := _find_misalignment(arg, scalars, alignments) or _find_far_rows(arg, scalars, kernel):
                 return Rejected(reason=reason)
         every = {**names, **{key: value for key, value in kernel.constants.items() if not isinstance(value, str)}}
         grid = tuple(int(evaluate_expression(formula, every)) for formula in launch.grid)
@@ -151,6 +151,14 @@ def pack_kernarg(launch: BoundLaunch, addresses: Mapping[str, int]) -> bytes:
 
 def _is_scalar(arg: ArgumentEntry) -> bool:
     return arg.kind not in {"pointer", "null"}
+
+
+def _find_far_rows(arg: ArgumentEntry, scalars: Mapping[str, Value], kernel: KernelEntry) -> str:
+    """A kernel of tiles counts elements within a tile in 32 bits (ops/tile.py)."""
+    rows = max(int(kernel.constants.get(name, 0)) for name in ("BLOCK_M", "BLOCK_N"))
+    if not rows or arg.kind != "i32" or not arg.name.endswith("_stride") or scalars[arg.name] * rows < 2**31:
+        return ""
+    return f"{arg.value} = {scalars[arg.name]}: {rows} rows of a tile are 2^31 elements apart, or more"
 
 
 def _evaluate_argument(arg: ArgumentEntry, names: Mapping[str, Value], kernel: KernelEntry) -> Value:
