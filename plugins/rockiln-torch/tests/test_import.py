@@ -40,6 +40,19 @@ def test_broken_plugin_leaves_torch_alone(module: str) -> None:
     assert (done.stdout, done.stderr) == ("2.0\n", "")
 
 
+@pytest.mark.parametrize("module", ["rockiln_torch.bridge", "rockiln_torch.compose"])
+def test_call_of_a_broken_plugin_raises_what_its_import_did(module: str) -> None:
+    """Raised through C it would be printed, and native code would read tensors that are not there."""
+    code = (
+        f"import sys, torch; sys.modules[{module!r}] = None\n"
+        "try:\n"
+        "    torch.ops.rockiln.rms_norm(torch.ones(2, 8).double(), torch.ones(8).double())\n"
+        "except ImportError as error:\n    print(error.name)\n"
+    )
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == (f"{module}\n", "")
+
+
 def test_missing_library_leaves_torch_alone_and_plugin_says_so() -> None:
     code = (
         "import pathlib, sys\n"

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from rockiln_torch import native
+from rockiln_torch.kept_error import keep_error
 from rockiln_torch.op_table import OPS
 
 _names = frozenset(OPS)
@@ -123,14 +124,18 @@ def _implement_transforms(op: str, overload: Any, library: torch.library.Library
 
 
 def _compose_native(*arguments: Any) -> int:
-    from rockiln_torch.bridge import compose_native
-
+    try:
+        from rockiln_torch.bridge import compose_native
+    except BaseException as error:  # noqa: BLE001  # a broken installation: the call raises what the import did
+        return keep_error(error, arguments[-1])
     return compose_native(*arguments)
 
 
 def _find_dispatch() -> int:
-    from rockiln_torch.bridge import find_dispatch
-
+    try:
+        from rockiln_torch.bridge import find_dispatch
+    except Exception:  # noqa: BLE001  # no kernels, then; the call itself says what is broken
+        return 0
     return find_dispatch()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import threading
 from ctypes import c_char_p, c_void_p, py_object
 from typing import Any
 
@@ -15,6 +14,7 @@ from rockiln_torch.compose import LOG, compose_call, write_outputs
 from rockiln_torch.cpu import run_copied
 from rockiln_torch.dtypes import TORCH_DTYPES
 from rockiln_torch.forms import OpForm, read_forms
+from rockiln_torch.kept_error import forget_error, keep_error
 from rockiln_torch.native import open_library
 from rockiln_torch.op_table import OPS
 
@@ -28,12 +28,11 @@ _make_capsule = ctypes.pythonapi.PyCapsule_New
 _make_capsule.restype, _make_capsule.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
 _read_capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _read_capsule.restype, _read_capsule.argtypes = c_void_p, [py_object, c_char_p]
-_raised = threading.local()
 
 
 def compose_native(row: int, is_out: int, cause: int, text: bytes | None, values: Any, results: Any) -> int:
-    """rockiln_torch_compose. Nothing may be raised through C: an exception is left where native code finds it."""
-    _raised.error = None  # it held a traceback, and that the tensors of its frames
+    """rockiln_torch_compose; an exception is kept for native code."""
+    forget_error()
     try:
         form = read_forms()[OPS[row]]
         call = _read_call(form, values, is_out=bool(is_out))
@@ -51,7 +50,7 @@ def compose_native(row: int, is_out: int, cause: int, text: bytes | None, values
         for place, output in enumerate(compose_call(call, reason, asks_aiter=asks_aiter)):
             results[place] = _release_tensor(output)
     except BaseException as error:  # noqa: BLE001  # it is raised again behind the native frame
-        return _keep_error(error, results)
+        return keep_error(error, results)
     return 0
 
 
@@ -116,11 +115,3 @@ def _take_tensor(handle: int) -> torch.Tensor | None:
 def _release_tensor(tensor: torch.Tensor) -> int:
     capsule = torch._C._aoti.unsafe_alloc_void_ptr_from_tensor(tensor)  # noqa: SLF001
     return int(_read_capsule(capsule, None))
-
-
-def _keep_error(error: BaseException, results: Any) -> int:
-    text = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode())
-    _raised.error, _raised.text = error, text
-    results[0], results[1] = id(error), id(type(error))
-    results[2] = ctypes.addressof(text)
-    return 1
