@@ -102,11 +102,15 @@ def _require_headers(toolchain: Toolchain, arch: str, *, uses_shim: bool) -> Non
 def make_command(
     path: Path, arch: str, toolchain: Toolchain, options: Options, overlay: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """The whole command line but for the output. Line tables: else a kernel with too large a stack has no line."""
+    """The whole command line but for the output. Line tables: else a kernel with too large a stack has no line.
+
+    Their folder is the root, since clang takes off each name what it shares with that folder.
+    """
     shim = (*shim_arguments(), *overlay) if _uses_shim(path, options) else ()
     return (
         str(toolchain.clang_path), *shim, *toolchain.arguments(arch),
-        "-O1", "-gline-tables-only", "-w", f"-ferror-limit={_MOST_ERRORS}", "-fno-color-diagnostics",
+        "-O1", "-gline-tables-only", "-fdebug-compilation-dir=/", "-w",
+        f"-ferror-limit={_MOST_ERRORS}", "-fno-color-diagnostics",
         *(f"-I{folder}" for folder in options.include_paths), *(f"-D{define}" for define in options.defines),
         *options.extra, "-S", "-Xclang", "-emit-obj", str(path),
     )  # fmt: skip

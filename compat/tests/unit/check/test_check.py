@@ -237,7 +237,12 @@ def test_without_device_code_there_is_no_kernel(tmp_path: Path) -> None:
     assert (outcome.is_ok, outcome.kernels) == (True, ())
 
 
-def test_faults_of_the_assembler_and_the_code_generator_keep_their_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [".", "..", "/"])
+def test_faults_of_the_assembler_and_the_code_generator_keep_their_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """And their path, from wherever hipcompat is called."""
+    monkeypatch.chdir(tmp_path / place)
     path = tmp_path / "k.hip"
     path.write_text(FAULTS)
     toolchain = _clang_22(tmp_path)
