@@ -22,7 +22,7 @@ from tensorflow.python.framework import kernels
 from rockiln_kernels.golden import read_golden
 from rockiln_kernels.table import read_table
 from rockiln_tensorflow import layers, ops, register
-from rockiln_tensorflow.forms import make_form
+from rockiln_tensorflow.forms import make_form, name_op_type
 
 GOLDEN = Path("/run/rockiln/smoke/data/golden")
 
@@ -50,7 +50,7 @@ def call_op(case):
 
 def has_gpu_kernel(op):
     """Whether the library has put a kernel for GPUs into TensorFlow's registry."""
-    own = kernels.get_registered_kernels_for_op(make_form(op).type_name).kernel
+    own = kernels.get_registered_kernels_for_op(name_op_type(op)).kernel
     return "GPU" in {kernel.device_type for kernel in own}
 
 

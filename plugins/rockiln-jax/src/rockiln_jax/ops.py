@@ -16,7 +16,7 @@ from jax.core import Tracer
 
 from rockiln_jax.calls import OpParams
 from rockiln_jax.dtypes import name_dtype
-from rockiln_jax.forms import OpForm, describe_op, make_form
+from rockiln_jax.forms import OpForm, describe_op, make_form, name_symbol
 from rockiln_jax.gradients import make_differentiable
 from rockiln_jax.primitives import apply_call, bind_call
 from rockiln_kernels.table import read_table
@@ -40,33 +40,13 @@ def call_op(op: str, *arrays: Any, copies: int = 1, **words: Any) -> Any:
 def bind_words(op: str, arrays: tuple[Any, ...], words: dict[str, Any]) -> tuple[OpForm, OpParams, list[Any]]:
     """The op's form, what its primitive carries, and the arrays that are there. Raises TypeError."""
     form = make_form(op)
-    values = _bind_words(form, arrays, words)
+    values = form.bind_arguments(arrays, words)
     params = OpParams(
         present=tuple(values[array.name] is not None for array in form.spec.inputs),
-        scalars=form.bind_scalars(values),
-        dtypes=_name_dtypes(form, values),
+        scalars=form.bind_scalars(values, name_symbol),
+        dtypes=form.name_dtypes(values, name_dtype),
     )
     return form, params, [values[array.name] for array in form.spec.inputs if values[array.name] is not None]
-
-
-def _bind_words(form: OpForm, arrays: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
-    try:
-        bound = form.signature.bind(*arrays, **words)
-    except TypeError as error:
-        raise TypeError(f"{form.spec.name}: {error}; it takes {form.signature}") from None
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
-def _name_dtypes(form: OpForm, values: dict[str, Any]) -> tuple[str, ...]:
-    """Of each axis that no input decides; an `out_dtype` may be a dtype of JAX's or rockiln's name for one."""
-    names = dict(form.fixed)
-    if form.dtype_axis:
-        asked, members = values["out_dtype"], dict(form.spec.dtype_axes)[form.dtype_axis]
-        names[form.dtype_axis] = asked if asked in members else name_dtype(asked)
-    if form.format_axis:
-        names[form.format_axis] = values["fp6_format"]
-    return tuple(names[axis] for axis in form.open_axes)
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ from rockiln_kernels.expressions import Value
 from rockiln_kernels.selection.call_text import count_strides, format_call
 from rockiln_kernels.spec import ArrayValue, Call, Rejected, check_call
 from rockiln_tensorflow.dtypes import find_dtype, name_dtype
-from rockiln_tensorflow.forms import OpForm, make_form
+from rockiln_tensorflow.forms import OpForm, make_form, name_op_type
 from rockiln_tensorflow.native import read_wrappers
 
 WIDE = "float64"
@@ -110,5 +110,5 @@ def run_op(form: OpForm, params: OpParams, tensors: Sequence[Any]) -> tuple[Any,
     for axis, dtype in zip(form.open_axes, params.dtypes, strict=True):
         if axis not in shown:
             arguments[axis] = dtype if axis == form.format_axis else find_dtype(dtype)
-    outputs = getattr(read_wrappers(), form.type_name)(**arguments)
+    outputs = getattr(read_wrappers(), name_op_type(form.spec.name))(**arguments)
     return tuple(outputs) if len(form.spec.outputs) > 1 else (outputs,)

@@ -1,107 +1,19 @@
-"""An OpSpec → OpForm: how the op is written in Python, and what TensorFlow calls it. Imports no TensorFlow."""
+"""How ops are written in TensorFlow: rockiln_kernels' OpForm, and TensorFlow's names. Imports no TensorFlow."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from rockiln_kernels.expressions import Value
-from rockiln_kernels.spec import ArraySpec, OpSpec
-from rockiln_kernels.table import read_table
+from rockiln_kernels.forms import PACKED_FORMATS, OpForm, describe_array, describe_op, make_form
 
-PACKED_FORMATS = frozenset({"e2m3", "e3m2"})
-"""Elements that TensorFlow's arrays do not hold: they are packed in uint8, and `fp6_format` says which they are."""
+__all__ = ["PACKED_FORMATS", "OpForm", "describe_array", "describe_op", "make_form", "name_op_type", "name_symbol"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpForm:
-    """One op in TensorFlow: tensors by position in the spec's order, then all else by keyword."""
-
-    spec: OpSpec
-    dtype_axis: str
-    """The axis that `out_dtype` names, or "": the inputs decide all."""
-    format_axis: str
-    """The axis that `fp6_format` names, or ""."""
-    fixed: tuple[tuple[str, str], ...]
-    """Axes that no input decides and that have one member: axis, dtype."""
-
-    @property
-    def type_name(self) -> str:
-        """The op's name in TensorFlow's registry: RockilnRmsNorm."""
-        return "Rockiln" + "".join(part.capitalize() for part in self.spec.name.split("_"))
-
-    @property
-    def open_axes(self) -> tuple[str, ...]:
-        """Every axis that no input decides, in the spec's order."""
-        asked = {self.dtype_axis, self.format_axis, *(axis for axis, _ in self.fixed)}
-        return tuple(axis for axis, _ in self.spec.dtype_axes if axis in asked)
-
-    @property
-    def signature(self) -> inspect.Signature:
-        """What Python's help shows."""
-        return inspect.Signature([*self._list_arrays(), *self._list_words()])
-
-    def _list_arrays(self) -> list[inspect.Parameter]:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        empty = inspect.Parameter.empty
-        return [
-            inspect.Parameter(array.name, kind, default=None if array.optional else empty) for array in self.spec.inputs
-        ]
-
-    def _list_words(self) -> list[inspect.Parameter]:
-        kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-        words = [
-            inspect.Parameter(scalar.name, kind, default=empty if scalar.default is None else scalar.default)
-            for scalar in self.spec.scalars
-        ]
-        words += [inspect.Parameter("out_dtype", kind)] if self.dtype_axis else []
-        return words + ([inspect.Parameter("fp6_format", kind, default="e2m3")] if self.format_axis else [])
-
-    def bind_scalars(self, words: Mapping[str, Any]) -> tuple[Value, ...]:
-        """Every scalar in the spec's order, as a number of its kind. Raises TypeError for one that is no number."""
-        return tuple(_convert(self.spec.name, item.name, item.kind, words[item.name]) for item in self.spec.scalars)
+def name_op_type(op: str) -> str:
+    """The op's name in TensorFlow's registry: RockilnRmsNorm."""
+    return "Rockiln" + "".join(part.capitalize() for part in op.split("_"))
 
 
-def _convert(op: str, name: str, kind: str, value: Any) -> Value:
-    wanted = {"f32": float, "i32": int, "bool": bool}[kind]
-    if hasattr(value, "graph") and not hasattr(value, "numpy"):
-        raise TypeError(f"{op}: {name} is a symbolic tensor; it decides the kernel, and must be a Python number")
-    try:
-        number: Value = wanted(value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{op}: {name} is {value!r}, not {kind}") from error
-    if kind == "i32" and number != value:
-        raise TypeError(f"{op}: {name} is {value!r}, not a whole number")
-    return number
-
-
-@lru_cache(maxsize=256)
-def make_form(op: str) -> OpForm:
-    """The form of an op. Raises KeyError if the table lacks it."""
-    spec = read_table()[op]
-    shown = {array.dtype for array in spec.inputs}
-    asked = [(axis, members) for axis, members in spec.dtype_axes if axis not in shown]
-    named = [axis for axis, members in asked if len(members) > 1 and not PACKED_FORMATS & set(members)]
-    packed = [axis for axis, members in asked if PACKED_FORMATS & set(members)]
-    fixed = tuple((axis, members[0]) for axis, members in asked if len(members) == 1)
-    return OpForm(spec=spec, dtype_axis="".join(named), format_axis="".join(packed), fixed=fixed)
-
-
-def describe_op(form: OpForm) -> str:
-    """The docstring: formula, arrays with their dims and dtypes, what is returned."""
-    spec = form.spec
-    inputs, outputs = ("; ".join(map(describe_array, arrays)) for arrays in (spec.inputs, spec.outputs))
-    axes = "; ".join(f"{axis} is {' or '.join(members)}" for axis, members in spec.dtype_axes)
-    return (
-        f"{spec.summary}\n\nIn: {inputs}. Out: {outputs}. {axes}.\n"
-        "Raises TypeError for dtypes and ValueError for shapes and numbers, with the rule that is broken."
-    )
-
-
-def describe_array(array: ArraySpec) -> str:
-    """Name, dtype and dims: "x T[..., M, N]"."""
-    shape = ", ".join(("...", *array.dims) if array.folds_leading else array.dims)
-    return f"{array.name} {array.dtype}[{shape}]"
+def name_symbol(value: Any) -> str:
+    """What TensorFlow calls a value that is not known before the program runs, "" of others."""
+    return "a symbolic tensor" if hasattr(value, "graph") and not hasattr(value, "numpy") else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from rockiln_kernels.spec import ArraySpec, OpSpec, ScalarSpec
 from rockiln_kernels.table import read_table
 from rockiln_tensorflow.dtypes import TYPE_NAMES
-from rockiln_tensorflow.forms import OpForm, describe_array, make_form
+from rockiln_tensorflow.forms import OpForm, describe_array, make_form, name_op_type
 from rockiln_tensorflow.formulas import write_formula
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def make_files() -> Mapping[Path, str]:
         ROOT / "native" / "op_table.inc": f"{_HEAD}std::vector<OpRow> make_rows() {{\n  return {{\n{rows}  }};\n}}\n",
         ROOT / "native" / "registrations.inc": _HEAD + "".join(map(_write_registration, forms)),
         ROOT / "native" / "kernel_types.inc": _HEAD
-        + "".join(f'ROCKILN_KERNEL("{form.type_name}")\n' for form in forms),
+        + "".join(f'ROCKILN_KERNEL("{name_op_type(form.spec.name)}")\n' for form in forms),
     }
 
 
@@ -49,7 +49,7 @@ def _write_row(form: OpForm) -> str:
         f"{{{write_formula(item.formula, places)}, {json.dumps(item.reason)}}}" for item in spec.constraints
     )
     named = f"[] {{ static const char* const own[] = {{{texts}}}; return own; }}()"
-    head = f'"{form.type_name}", "{spec.name}", {len(names)}, {named}'
+    head = f'"{name_op_type(spec.name)}", "{spec.name}", {len(names)}, {named}'
     lines = (head, *(f"{{{item}}}" for item in (*arrays, scalars, axes, float8, checks)))
     return "    {" + ",\n     ".join(lines) + "},\n"
 
@@ -86,15 +86,15 @@ def _name_code(dtype: str) -> str:
 
 
 def _write_registration(form: OpForm) -> str:
-    spec = form.spec
-    lines = [f'REGISTER_OP("{form.type_name}")', *_write_dtypes(form)]
+    spec, op_type = form.spec, name_op_type(form.spec.name)
+    lines = [f'REGISTER_OP("{op_type}")', *_write_dtypes(form)]
     for array in spec.inputs:
         dtype = name_type(spec, array.dtype)
         lines += [f'    .Attr("{array.name}_count: int >= 0 = 0")'] if array.optional else []
         lines.append(f'    .Input("{array.name}: {f"{array.name}_count * {dtype}" if array.optional else dtype}")')
     lines += [f'    .Attr("{_write_attribute(scalar)}")' for scalar in spec.scalars]
     lines += [f'    .Output("{array.name}: {name_type(spec, array.dtype)}")' for array in spec.outputs]
-    lines.append(f'    .SetShapeFn([](InferenceContext* context) {{ return infer("{form.type_name}", context); }})')
+    lines.append(f'    .SetShapeFn([](InferenceContext* context) {{ return infer("{op_type}", context); }})')
     return "\n".join(lines) + f'\n    .Doc(R"doc(\n{_write_doc(spec)})doc");\n\n'
 
 

@@ -13,15 +13,14 @@ from rockiln_kernels.table import read_table
 from rockiln_tensorflow.calls import OpParams
 from rockiln_tensorflow.composed import Tensor
 from rockiln_tensorflow.dtypes import name_dtype
-from rockiln_tensorflow.forms import OpForm, make_form
+from rockiln_tensorflow.forms import OpForm, make_form, name_op_type
 
 
 @lru_cache(maxsize=1)
 def register_gradients() -> None:
     """For tf.GradientTape and tf.gradients; a saved model that is loaded needs them, too."""
     for op in read_table():
-        form = make_form(op)
-        tf.RegisterGradient(form.type_name)(partial(differentiate, form))
+        tf.RegisterGradient(name_op_type(op))(partial(differentiate, make_form(op)))
     tf.no_gradient("RockilnServes")
     tf.no_gradient("RockilnBitcast")
 

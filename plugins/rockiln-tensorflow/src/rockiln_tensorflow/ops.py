@@ -14,7 +14,7 @@ import tensorflow as tf
 from rockiln_kernels.table import read_table
 from rockiln_tensorflow.calls import OpParams, check_tensors
 from rockiln_tensorflow.dtypes import name_dtype
-from rockiln_tensorflow.forms import OpForm, describe_op, make_form
+from rockiln_tensorflow.forms import OpForm, describe_op, make_form, name_symbol
 from rockiln_tensorflow.routing import run_call
 
 
@@ -30,37 +30,22 @@ def call_op(op: str, *tensors: Any, **words: Any) -> Any:
 def bind_words(op: str, tensors: tuple[Any, ...], words: dict[str, Any]) -> tuple[OpForm, OpParams, list[Any]]:
     """The op's form, what its call carries, and the tensors that are there. Raises TypeError."""
     form = make_form(op)
-    values = _bind_words(form, tensors, words)
+    values = form.bind_arguments(tensors, words)
     params = OpParams(
         present=tuple(values[array.name] is not None for array in form.spec.inputs),
-        scalars=form.bind_scalars(values),
+        scalars=form.bind_scalars(values, name_symbol),
         dtypes=_name_dtypes(form, values),
     )
     return form, params, [values[array.name] for array in form.spec.inputs if values[array.name] is not None]
 
 
-def _bind_words(form: OpForm, tensors: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
-    try:
-        bound = form.signature.bind(*tensors, **words)
-    except TypeError as error:
-        raise TypeError(f"{form.spec.name}: {error}; it takes {form.signature}") from None
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
 def _name_dtypes(form: OpForm, values: dict[str, Any]) -> tuple[str, ...]:
     """Of each axis that no input decides; an `out_dtype` may be a dtype of TensorFlow's or rockiln's name for one."""
-    names = dict(form.fixed)
-    axes = dict(form.spec.dtype_axes)
-    if form.dtype_axis:
-        asked = values["out_dtype"]
-        names[form.dtype_axis] = asked if asked in axes[form.dtype_axis] else name_dtype(asked)
-    if form.format_axis:
-        names[form.format_axis] = values["fp6_format"]
-    for axis, name in names.items():
+    names, axes = form.name_dtypes(values, name_dtype), dict(form.spec.dtype_axes)
+    for axis, name in zip(form.open_axes, names, strict=True):
         if name not in axes[axis]:
             raise TypeError(f"{form.spec.name}: {axis} = {name} is not one of {', '.join(axes[axis])}")
-    return tuple(names[axis] for axis in form.open_axes)
+    return names
 
 
 @lru_cache(maxsize=256)
