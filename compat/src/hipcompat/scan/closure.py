@@ -8,6 +8,7 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from hipcompat.facts import read_facts
 from hipcompat.scan.finding import VERDICTS, FileReport, Finding, Verdict
 
 
@@ -20,6 +21,18 @@ class Included:
     line: int
     column: int
 
+
+_SYSTEM_NAMES = (
+    "aio alloca argp assert byteswap complex cpuid ctype dirent dlfcn elf endian err errno error execinfo "
+    "fcntl fenv float fnmatch ftw getopt glob grp iconv inttypes iso646 langinfo libgen libintl limits "
+    "link locale malloc math memory mpi mqueue netdb numa numaif omp poll pthread pwd regex resolv sched "
+    "semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib "
+    "stdnoreturn string strings syslog termios tgmath threads time uchar ucontext unistd utime values "
+    "wchar wctype wordexp x86intrin immintrin emmintrin xmmintrin pmmintrin tmmintrin smmintrin nmmintrin "
+    "avxintrin zlib Python windows"
+)
+_SYSTEM = frozenset(f"{name}.h" for name in _SYSTEM_NAMES.split())
+"""Headers of C, POSIX, Linux, and of what stands on every machine."""
 
 Includes = Mapping[str, tuple[Included, ...]]
 """By path."""
@@ -70,6 +83,7 @@ class _Index:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = set()
+        self._real: set[str] | None = None
         self._by_name: dict[str, list[str]] = {}
         for path in paths:
             self._paths.add(path)
@@ -88,37 +102,65 @@ class _Index:
         """Some scanned file has this last part."""
         return posixpath.basename(name) in self._by_name
 
+    def has_file(self, path: str) -> bool:
+        """This file was scanned, however it is named: by links, or through .. ."""
+        if self._real is None:
+            self._real = {os.path.realpath(known) for known in self._paths}
+        return os.path.realpath(path) in self._real
+
 
 def note_unresolved(reports: tuple[FileReport, ...], includes: Includes) -> tuple[FileReport, ...]:
-    """A note for each quoted include that is neither among the scanned files nor beside the including one."""
+    """A note for each include of a file that was not scanned: it is there and was left out, or nobody knows where."""
     index = _Index(report.path for report in reports)
-    noted = []
-    for report in reports:
-        if report.renamed or report.findings:
-            missing = tuple(
-                Finding(
-                    path=report.path, line=item.line, column=item.column, end_column=item.column + len(item.name),
-                    rule="unresolved-include", severity="note", detail=item.name, excerpt=f'#include "{item.name}"',
-                )
-                for item in includes.get(report.path, ())
-                if item.is_quoted and not index.has_name(item.name) and not _is_beside(report.path, item.name)
-                and not _is_known(item.name)
-            )  # fmt: skip
-            findings = tuple(sorted((*report.findings, *missing), key=lambda finding: (finding.line, finding.column)))
-            report = dataclasses.replace(report, findings=findings)  # noqa: PLW2901  # the same file, with more said
-        noted.append(report)
-    return tuple(noted)
+    return tuple(_note(report, includes.get(report.path, ()), index) for report in reports)
 
 
-def _is_beside(path: str, name: str) -> bool:
-    try:
-        return os.path.exists(os.path.join(os.path.dirname(path), name))  # noqa: PTH110, PTH118, PTH120  # any text is a name
-    except ValueError:
+def _note(report: FileReport, includes: tuple[Included, ...], index: _Index) -> FileReport:
+    told = {(finding.line, finding.detail) for finding in report.findings}
+    is_device = bool(report.renamed or report.findings) or report.path.endswith((".cu", ".cuh"))
+    missing = tuple(
+        Finding(
+            path=report.path, line=item.line, column=item.column, end_column=item.column + len(item.name),
+            rule="unresolved-include", severity="note", detail=item.name,
+            excerpt=f'#include "{item.name}"' if item.is_quoted else f"#include <{item.name}>",
+        )
+        for item in includes
+        if (item.line, item.name) not in told
+        and not index.find(report.path, item.name) and _is_missed(report.path, item, index, is_device=is_device)
+    )  # fmt: skip
+    if not missing:
+        return report
+    findings = tuple(sorted((*report.findings, *missing), key=lambda finding: (finding.line, finding.column)))
+    return dataclasses.replace(report, findings=findings)
+
+
+def _is_missed(path: str, item: Included, index: _Index, *, is_device: bool) -> bool:
+    """One that is there counts for every file; one that is nowhere, for a file with CUDA's code: -I may find it."""
+    if _is_known(item.name):
         return False
+    if item.is_quoted and (beside := _find_beside(path, item.name)):
+        return not index.has_file(beside)
+    if not is_device or index.has_name(item.name):
+        return False
+    return item.is_quoted or _is_own(item.name)
+
+
+def _find_beside(path: str, name: str) -> str:
+    """The file beside the including one; empty where there is none."""
+    beside = os.path.join(os.path.dirname(path), name)  # noqa: PTH118, PTH120  # any text is a name
+    try:
+        return beside if os.path.isfile(beside) else ""  # noqa: PTH113
+    except ValueError:
+        return ""
+
+
+def _is_own(name: str) -> bool:
+    """In angle brackets: device code, or a header without a folder that is neither C's nor the system's."""
+    if name.endswith((".cu", ".cuh")):
+        return True
+    return "/" not in name and name.endswith((".h", ".hpp", ".hh", ".hxx")) and name not in _SYSTEM
 
 
 def _is_known(name: str) -> bool:
-    """A header of the toolkit or of C in quotes."""
-    from hipcompat.facts import read_facts
-
-    return name in read_facts() or name in {"stdio.h", "stdlib.h", "string.h", "math.h", "assert.h", "mpi.h", "omp.h"}
+    """A header of the toolkit, in ROCm or not, or of C in quotes: the facts and other rules judge it."""
+    return name in read_facts() or name in _SYSTEM or name.startswith(("hip/", "hipcub/", "rocprim/"))

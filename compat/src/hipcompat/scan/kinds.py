@@ -62,6 +62,12 @@ OTHER_SUFFIXES = frozenset((
 ))  # fmt: skip
 """Files that may ask for CUDA, too, and that scan does not read: it says how many there are."""
 
+TEXT_SUFFIXES = frozenset((
+    ".md", ".rst", ".txt", ".json", ".jsonl", ".toml", ".xml", ".html", ".css", ".js", ".ts", ".csv", ".tsv", ".ini",
+    ".cfg", ".conf", ".lock", ".log", ".diff", ".patch", ".tex", ".pdf", ".png", ".svg", ".zip", ".gz", ".sql",
+))  # fmt: skip
+"""Files that are no source: named by themselves, they are not C++ either."""
+
 
 def find_language(path: PurePath) -> str:
     """cuda (also C and C++), python, setup, cython, notebook, ptx, binary, or a kind of build file; else nothing."""
@@ -72,9 +78,12 @@ def find_language(path: PurePath) -> str:
     return "cuda" if suffix in CXX_SUFFIXES else _OTHER_SUFFIXES.get(suffix, "")
 
 
-def is_other(path: PurePath) -> bool:
-    """A kind of file that scan does not read, and that may ask for CUDA."""
-    return path.suffix.lower() in OTHER_SUFFIXES or path.name in {"BUILD", "WORKSPACE"}
+def is_other(path: PurePath, *, is_named: bool = False) -> bool:
+    """A kind of file that scan does not read, and that may ask for CUDA; of those named by themselves, text as well."""
+    suffix = path.suffix.lower()
+    if is_named and suffix in TEXT_SUFFIXES:
+        return True
+    return suffix in OTHER_SUFFIXES or path.name in {"BUILD", "WORKSPACE"}
 
 
 def may_have_hits(content: bytes, language: str) -> bool:

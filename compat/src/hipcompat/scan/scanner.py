@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from hipcompat.scan.tree import Candidate, find_files
 LARGEST_BYTES = 32 * 1024 * 1024
 """Larger files are not source that a person wrote; they are named as skipped."""
 _EXCERPT_CHARACTERS = 200
-_INCLUDED = re.compile(rb'#[ \t]*include[ \t]*([<"])([^">\n]+)[">]')
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.MULTILINE)
 _BINARY_WORDS = (b"libcudart.so", b"libcuda.so.1", b"libcublas.so", b"libcudnn.so", b"libnvrtc.so", b".nv_fatbin")
 _CUBIN = b"\xbe\x00"
 """ELF's e_machine of NVIDIA's GPUs, 190, at byte 18; LLVM's ELF.h."""
@@ -221,11 +221,19 @@ def _scan_binary(content: bytes, file: Candidate) -> Scanned:
 def _nothing(file: Candidate, content: bytes) -> Scanned:
     """No finding of its own; what it includes may have some."""
     report = FileReport(path=file.path, language=file.language, verdict="portable", findings=(), renamed=0)
-    names = _INCLUDED.findall(content) if file.language == "cuda" else ()
-    includes = tuple(
-        Included(name=name.decode("utf-8", "replace"), is_quoted=sign == b'"', line=1, column=1) for sign, name in names
-    )
+    includes = tuple(_read_includes(content)) if file.language == "cuda" else ()
     return Scanned(report=report, includes=includes, suppressed=0)
+
+
+def _read_includes(content: bytes) -> Iterator[Included]:
+    """By pattern: where a file has no word of CUDA, nothing asks what its #if mean."""
+    line, at = 1, 0
+    for match in _INCLUDED.finditer(content):
+        line += content.count(b"\n", at, match.start(2))
+        at = match.start(2)
+        column = at - content.rfind(b"\n", 0, at)
+        name = match[2].decode("utf-8", "replace")
+        yield Included(name=name, is_quoted=match[1] == b'"', line=line, column=column)
 
 
 def _drop_known(item: Scanned, known: Counter[str]) -> Scanned:

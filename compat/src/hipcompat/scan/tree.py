@@ -77,8 +77,9 @@ def _identify(folder: Path) -> tuple[int, int] | None:
 
 
 def _look(path: str, *, is_named: bool) -> Iterator[tuple[Candidate, tuple[int, int]]]:
-    language = find_language(Path(path)) or ("cuda" if is_named else "")
-    if not language and not is_other(Path(path)):
+    is_unread = is_other(Path(path), is_named=is_named)
+    language = find_language(Path(path)) or ("cuda" if is_named and not is_unread else "")
+    if not language and not is_unread:
         return
     try:
         status = Path(path).stat()

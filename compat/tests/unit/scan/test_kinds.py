@@ -140,3 +140,16 @@ def test_files_of_other_kinds_are_counted(tmp_path: Path) -> None:
     line = "not read: 4 files of other kinds (.jl 1, .rs 2, BUILD 1)"
     assert line in format_report(report).splitlines()
     assert line in format_summary(report).splitlines()
+
+
+@pytest.mark.parametrize("name", ["BUILD.bazel", "a.rs", "BUILD", "k.jl", "README.md", "notes.txt", "package.json"])
+def test_a_file_of_another_kind_is_not_read_where_it_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("void f() { cudaFree(p); }")
+    report = scan([tmp_path / name], Target())
+    assert (report.scanned, sum(report.unread.values())) == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["kernel", "kernel.glsl", "k.cu.in"])
+def test_a_named_file_is_cxx_where_its_name_says_nothing(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("void f() { cudaFree(p); }")
+    assert scan([tmp_path / name], Target()).verdict == "translate"

@@ -54,6 +54,31 @@ def test_an_include_that_is_not_there_is_noted(tmp_path: Path) -> None:
     assert [finding.detail for finding in report.findings] == ["not/there2.h"]
 
 
+def test_an_include_that_is_there_and_was_not_scanned_is_noted_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "inc.h").write_text("void f() { nvmlInit(); }")
+    (tmp_path / "a" / "k.cpp").write_text('// first\n  #include "../inc.h"\nint g();\n')
+    findings = scan([tmp_path / "a"], Target()).findings
+    assert [(found.rule, found.severity, found.detail, found.line, found.column) for found in findings] == [
+        ("unresolved-include", "note", "../inc.h", 2, 13)
+    ]
+    assert not scan([tmp_path / "a", tmp_path / "inc.h"], Target()).files[0].findings
+    assert not scan([tmp_path / "a" / ".." / "a", tmp_path / "inc.h"], Target()).files[0].findings
+
+
+@pytest.mark.parametrize(
+    ("name", "is_noted"),
+    [("helper_math.h", True), ("my/kernels.cuh", True), ("stdio.h", False), ("sys/types.h", False), ("vector", False),
+     ("cuda_runtime.h", False), ("torch/extension.h", False), ("near.cuh", False)],
+)  # fmt: skip
+def test_an_include_in_angle_brackets_is_noted_where_it_may_hold_kernels(
+    name: str, is_noted: bool, tmp_path: Path
+) -> None:
+    report = _write(tmp_path, k__cu=f"#include <{name}>\n__global__ void k() {{}}\n", near__cuh="")
+    noted = [(found.line, found.column, found.excerpt) for found in report.findings]
+    assert noted == ([(1, 11, f"#include <{name}>")] if is_noted else [])
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -161,8 +161,8 @@ CUDA_RULES = (
     ),
     Rule(
         id="unresolved-include", severity="note",
-        title="an included file that is not below the paths that were scanned",
-        advice="scan its folder too; what it holds is not in the verdict",
+        title="an included file that was not scanned",
+        advice="scan it or its folder too; what it holds is not in the verdict",
         evidence="https://github.com/ROCm/aiter/issues/1399",
         example='#include <cuda.h>\n#include "nowhere/missing.cuh"',
     ),
