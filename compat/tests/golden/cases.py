@@ -98,6 +98,21 @@ def make_vote() -> Case:
     return Case(inputs=(x,), outputs=(ZERO_I, ZERO_I), expected=want, block=256)
 
 
+def make_active_mask() -> Case:
+    """Four warps; any of more than 40 is in some of them only."""
+    x, lane = I32[:128].copy(), np.arange(128)
+    x[:32] = np.minimum(x[:32], 40)
+    warps = _warps(x)
+    first = np.repeat(warps[:, 0], 32)
+    some = np.repeat((warps > 40).any(1), 32).astype(np.int32)
+    votes = np.repeat((warps > 0).sum(1), 32).astype(np.int32)
+    count = np.repeat(32 + warps[:, 1], 32)
+    leader = np.repeat(warps[np.arange(4), (warps > 0).argmax(1)], 32)
+    part = np.where(x > 0, leader, x) + np.where(lane % 32 < 16, x[lane ^ 3], 0)
+    outputs = (ZERO_I[:128],) * 5
+    return Case(inputs=(x,), outputs=outputs, expected=(first, some, votes, count, part), block=128)
+
+
 def make_divergent_mask() -> Case:
     """The lower half of each warp swaps neighbours."""
     x, lane = I32[:128], np.arange(128)

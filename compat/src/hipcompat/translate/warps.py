@@ -1,8 +1,10 @@
-"""Unit → edits of the _sync calls with a full 32-bit mask: HIP's has 64 bits and must name exactly the active lanes.
+"""Unit → edits of what speaks of a warp: HIP's masks have 64 bits and must name exactly the active lanes.
 
 A full mask means "whoever is here" in CUDA, 32 lanes at most: a shuffle gets the active mask and a width of 32 (of
 warpSize where its function counts lanes by warpSize: its groups are whole waves); a vote gets the active lanes of the
 caller's 32, so that it gives the same answer on wavefronts of 64, or, where lanes are counted by warpSize, of the wave.
+__activemask() and the calls without a mask mean the same, where the code is not HIP's own. A mask that has 32 bits by
+what the file declares is moved to the caller's 32 lanes, except where lanes are counted by warpSize.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from hipcompat.scan.detect.masks import OwnCode, is_active_mask, is_narrow_mask, spans_wave
 from hipcompat.scan.detect.surroundings import is_full_mask
-from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.detect.unit import Unit, defines_itself, names_declaration
 from hipcompat.scan.detect.waves import Waves
 from hipcompat.scan.regions import split_arguments
 from hipcompat.translate.edit import Edit
@@ -19,6 +22,10 @@ from hipcompat.translate.edit import Edit
 _CALL = re.compile(
     r"(?<![\w.])__(shfl(?:_up|_down|_xor)?|ballot|any|all|match_any|match_all|reduce_\w+)_sync\s*\(|__syncwarp\s*\("
 )
+_LEGACY = re.compile(r"(?<![\w.])__(shfl(?:_up|_down|_xor)?|ballot|any|all)(\s*\()")
+_ALONE = re.compile(r"(?<![\w.])__activemask\s*\(\s*\)(?!\s*(?:&\s*\(0xffffffffull|>>\s*\(__lane_id\(\)))")
+_DEFINED = re.compile(r"#[ \t]*define[ \t]+$")
+_NUMBER = re.compile(r"(0[xX][\da-fA-F']+|0|[1-9][\d']*)[uUlL]*$")
 _FIRST = "(__lane_id() & 32)"
 _ACTIVE = "__activemask()"
 _OWN_LANES = f"{_ACTIVE} & (0xffffffffull << {_FIRST})"
@@ -30,26 +37,61 @@ _BITS = frozenset(("ballot", "match_any", "match_all"))
 
 def find_mask_edits(unit: Unit) -> Iterator[Edit]:
     """Offsets are those of unit.text."""
-    waves = Waves(unit)
+    waves, own = Waves(unit), OwnCode(unit)
+    seen = set[int]()
     for match in _CALL.finditer(unit.text):
         arguments = split_arguments(unit.text, match.end() - 1)
-        if not arguments or not is_full_mask(unit, *arguments[0]):
+        if not arguments:
             continue
-        if match[1] is None:
-            yield Edit(start=arguments[0][0], end=arguments[0][1], text="")
-        elif match[1].startswith("shfl"):
-            yield from _edit_shuffle(arguments, "warpSize" if waves.has(match.start()) else "32")
-        elif waves.has(match.start()):
-            yield Edit(start=arguments[0][0], end=arguments[0][1], text=_ACTIVE)
-            yield from _count_wave(unit, match)
-        else:
-            yield Edit(start=arguments[0][0], end=arguments[0][1], text=_OWN_LANES)
-            if match[1] in _BITS:
-                yield from _narrow(match.start(), arguments[-1][1] + 1)
+        mask = _trim(unit.text, *arguments[0])
+        is_active = is_active_mask(unit, *mask)
+        if is_full_mask(unit, *mask) or (is_active and not own.has(match.start())):
+            seen.add(mask[0])
+            yield from _edit_full(unit, match, mask, arguments, is_wave=waves.has(match.start()))
+        elif is_narrow_mask(unit, *mask, is_wave=(is_wave := waves.has(match.start()))) and not (
+            is_wave and spans_wave(unit, match[1], arguments)
+        ):
+            yield from _edit_narrow(unit, match, mask, arguments)
+    yield from _find_active_edits(unit, waves, own, seen)
+    yield from _find_legacy_edits(unit, waves, own)
 
 
-def _edit_shuffle(arguments: tuple[tuple[int, int], ...], width: str) -> Iterator[Edit]:
-    yield Edit(start=arguments[0][0], end=arguments[0][1], text=_ACTIVE)
+def _edit_full(
+    unit: Unit, match: re.Match[str], mask: tuple[int, int], arguments: tuple[tuple[int, int], ...], *, is_wave: bool
+) -> Iterator[Edit]:
+    if match[1] is None:
+        yield Edit(start=mask[0], end=mask[1], text="")
+    elif match[1].startswith("shfl"):
+        yield Edit(start=mask[0], end=mask[1], text=_ACTIVE)
+        yield from _add_width(arguments, "warpSize" if is_wave else "32")
+    elif is_wave:
+        yield Edit(start=mask[0], end=mask[1], text=_ACTIVE)
+        yield from _count_wave(unit, match)
+    else:
+        yield Edit(start=mask[0], end=mask[1], text=_OWN_LANES)
+        if match[1] in _BITS:
+            yield from _narrow(match.start(), arguments[-1][1] + 1)
+
+
+def _edit_narrow(
+    unit: Unit, match: re.Match[str], mask: tuple[int, int], arguments: tuple[tuple[int, int], ...]
+) -> Iterator[Edit]:
+    start, end = mask
+    if match[1] is None:
+        yield Edit(start=start, end=end, text="")
+        return
+    if number := _NUMBER.match(unit.text, start, end):
+        yield Edit(start=start, end=end, text=f"{number[1]}ull << {_FIRST}")
+    else:
+        yield Edit(start=start, end=start, text="static_cast<unsigned long long>(static_cast<unsigned int>(")
+        yield Edit(start=end, end=end, text=f")) << {_FIRST}")
+    if match[1].startswith("shfl"):
+        yield from _add_width(arguments, "32")
+    elif match[1] in _BITS:
+        yield from _narrow(match.start(), arguments[-1][1] + 1)
+
+
+def _add_width(arguments: tuple[tuple[int, int], ...], width: str) -> Iterator[Edit]:
     if len(arguments) == _SHUFFLE_ARGUMENTS:
         yield Edit(start=arguments[-1][1], end=arguments[-1][1], text=f", {width}")
 
@@ -65,3 +107,41 @@ def _narrow(start: int, end: int) -> Iterator[Edit]:
     """The 32 bits of the caller's lanes."""
     yield Edit(start=start, end=start, text="static_cast<unsigned int>(")
     yield Edit(start=end, end=end, text=f" >> {_FIRST})")
+
+
+def _find_active_edits(unit: Unit, waves: Waves, own: OwnCode, seen: set[int]) -> Iterator[Edit]:
+    """__activemask() that is no mask of a call; those begin at `seen`."""
+    for match in _ALONE.finditer(unit.text):
+        if match.start() not in seen and _is_for_32(unit, match, waves, own):
+            yield from _narrow(match.start(), match.end())
+
+
+def _find_legacy_edits(unit: Unit, waves: Waves, own: OwnCode) -> Iterator[Edit]:
+    """Shuffles and votes of before CUDA 9, which have no mask."""
+    for match in _LEGACY.finditer(unit.text):
+        arguments = split_arguments(unit.text, match.end() - 1)
+        if not arguments or not _is_for_32(unit, match, waves, own):
+            continue
+        if match[1].startswith("shfl"):
+            if len(arguments) == _SHUFFLE_ARGUMENTS - 1:
+                yield Edit(start=arguments[-1][1], end=arguments[-1][1], text=", 32")
+        elif len(arguments) == 1:
+            start, end = match.span()
+            cast = "static_cast<unsigned int>(" if match[1] in _BITS else ""
+            yield Edit(start=start, end=end, text=f"{cast}__{match[1]}_sync{match[2]}{_OWN_LANES}, ")
+            if cast:
+                yield Edit(start=arguments[-1][1] + 1, end=arguments[-1][1] + 1, text=f" >> {_FIRST})")
+
+
+def _is_for_32(unit: Unit, match: re.Match[str], waves: Waves, own: OwnCode) -> bool:
+    """It is CUDA's call of that name, and lanes are not counted by warpSize."""
+    start = match.start()
+    if waves.has(start) or own.has(start) or names_declaration(unit.text, start):
+        return False
+    is_defined = _DEFINED.search(unit.text, max(0, start - _NEAR), start) is not None
+    return not is_defined and not defines_itself(unit, match.group().partition("(")[0].rstrip())
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())

@@ -19,6 +19,8 @@ RUNTIME = b"#include <hip/hip_runtime.h>\n"
 CU = Path("k.cu")
 HEADER = Path("k.cuh")
 OWN_LANES = "__activemask() & (0xffffffffull << (__lane_id() & 32))"
+OWN_ACTIVE = "static_cast<unsigned int>(__activemask() >> (__lane_id() & 32))"
+WIDENED = "static_cast<unsigned long long>(static_cast<unsigned int>(m))"
 
 CASES = {
     "a runtime call": ("cudaMalloc(&p, 4);", "hipMalloc(&p, 4);"),
@@ -83,6 +85,72 @@ CASES = {
     "a pasted name": (
         "#define C(f) cuda##f()\n#define D(x) CUBLAS_##x\n#define E(x) cudaMemcpy##x cudaFoo##x x##_cuda\n",
         "#define C(f) hip##f()\n#define D(x) HIPBLAS_##x\n#define E(x) hipMemcpy##x hipFoo##x x##_cuda\n",
+    ),
+    "the active mask": (
+        "__shfl_sync(__activemask(), v, 0); __any_sync(__activemask(), p); b = __ballot_sync(__activemask(), p);",
+        (f"__shfl_sync(__activemask(), v, 0, 32); __any_sync({OWN_LANES}, p); "
+        f"b = static_cast<unsigned int>(__ballot_sync({OWN_LANES}, p) >> (__lane_id() & 32));"),
+    ),
+    "the active mask by a macro": (
+        "#define M __activemask()\nint f(int v) { return __shfl_sync(M, v, 0); }",
+        (f"#define M {OWN_ACTIVE}\nint f(int v) {{ return __shfl_sync(__activemask(), v, 0, 32); }}"),
+    ),
+    "the active mask of a wave": (
+        ("__device__ int f(int v) { v = __shfl_sync(__activemask(), v, warpSize - 1); "
+        "return __any_sync(__activemask(), v); }"),
+        ("__device__ int f(int v) { v = __shfl_sync(__activemask(), v, warpSize - 1, warpSize); "
+        "return __any_sync(__activemask(), v); }"),
+    ),
+    "the active mask in a variable": (
+        "unsigned m = __activemask(); int n = __popc(__activemask()); __shfl_sync(m, v, 0);",
+        (f"unsigned m = {OWN_ACTIVE}; int n = __popc({OWN_ACTIVE}); "
+        f"__shfl_sync({WIDENED} << (__lane_id() & 32), v, 0, 32);"),
+    ),
+    "a shuffle and votes without a mask": (
+        "__shfl(v, 0); __shfl_xor(v, 1, 16); __any(p); n = __popc(__ballot(p));",
+        (f"__shfl(v, 0, 32); __shfl_xor(v, 1, 16); __any_sync({OWN_LANES}, p); "
+        f"n = __popc(static_cast<unsigned int>(__ballot_sync({OWN_LANES}, p) >> (__lane_id() & 32)));"),
+    ),
+    "what is HIP's already stays": (
+        "#ifdef USE_ROCM\n#define S(v) __shfl(v, 0)\n#else\n#define S(v) __shfl_sync(-1, v, 0)\n#endif\n",
+        ("#ifdef USE_ROCM\n#define S(v) __shfl(v, 0)\n#else\n"
+        "#define S(v) __shfl_sync(__activemask(), v, 0, 32)\n#endif\n"),
+    ),
+    "a file that is HIP's already stays": (
+        "#include <hip/hip_runtime.h>\nint f(int v) { return __shfl(v, 0) + __shfl_sync(__activemask(), v, 0); }\n",
+        "#include <hip/hip_runtime.h>\nint f(int v) { return __shfl(v, 0) + __shfl_sync(__activemask(), v, 0); }\n",
+    ),
+    "functions of the file's own stay": (
+        "#define __shfl(v, l) g(v, l)\n__device__ int __any(int p) { return p; }\nint h = __any(1) + __shfl(1, 2);",
+        "#define __shfl(v, l) g(v, l)\n__device__ int __any(int p) { return p; }\nint h = __any(1) + __shfl(1, 2);",
+    ),
+    "a mask of some lanes": (
+        "__shfl_sync(0xffff, v, 0, 16); __any_sync(0xf0u, p); __syncwarp(0xff);",
+        ("__shfl_sync(0xffffull << (__lane_id() & 32), v, 0, 16); "
+        "__any_sync(0xf0ull << (__lane_id() & 32), p); __syncwarp();"),
+    ),
+    "a mask in 32 bits": (
+        "void f(int v, unsigned m) { __shfl_down_sync(m & (1u << 3), v, 1); }",
+        ("void f(int v, unsigned m) { __shfl_down_sync(static_cast<unsigned long long>(static_cast<unsigned int>("
+        "m & (1u << 3))) << (__lane_id() & 32), v, 1, 32); }"),
+    ),
+    "a mask of a ballot": (
+        "unsigned m = __ballot_sync(-1, c); __ballot_sync(m, v);",
+        (f"unsigned m = static_cast<unsigned int>(__ballot_sync({OWN_LANES}, c) >> (__lane_id() & 32)); "
+        f"static_cast<unsigned int>(__ballot_sync({WIDENED} << (__lane_id() & 32), v) >> (__lane_id() & 32));"),
+    ),
+    "masks of 64 bits by their declarations stay": (
+        "void f(unsigned long long m, T t) { __shfl_sync(m, v, 0); __shfl_sync(t, v, 0); __any_sync(0xffull, p); }",
+        "void f(unsigned long long m, T t) { __shfl_sync(m, v, 0); __shfl_sync(t, v, 0); __any_sync(0xffull, p); }",
+    ),
+    "a mask of 32 bits for a wave stays, and is an error": (
+        "__device__ int f(int v, unsigned m) { return __shfl_xor_sync(m, v, warpSize / 2); }",
+        "__device__ int f(int v, unsigned m) { return __shfl_xor_sync(m, v, warpSize / 2); }",
+    ),
+    "a mask of 32 bits with a width in code for a wave": (
+        "__device__ int f(int v, unsigned m) { v /= warpSize; return __shfl_xor_sync(0xffff, v, 1, 16); }",
+        ("__device__ int f(int v, unsigned m) { v /= warpSize; "
+        "return __shfl_xor_sync(0xffffull << (__lane_id() & 32), v, 1, 16); }"),
     ),
     "a shuffle with a width": ("__shfl_sync(-1, v, 0, 16)", "__shfl_sync(__activemask(), v, 0, 16)"),
     "a shuffle by warpSize": (
@@ -256,6 +324,7 @@ WORDS = st.sampled_from((
     "#endif\n", '"', "'", "/*", "*/", "//", "\\\n", 'R"(', ')"', "<<<", ">>>", "__ballot_sync", "-1", " ",
     "#include <cuda.h>\n", "#define M ", "__global__ void k() ", "{", "}", ";", "namespace ", "=", "warpSize",
     "__syncwarp", "cudaGraphicsResource", "__any_sync", "static_cast<int>", "hipcub", "using ", "\xb5",
+    "unsigned m", "__shfl", "__ballot", "0xffff", "m", "#ifdef __HIPCC__\n", "#else\n",
     "__activemask()", "cudaLaunchKernel(k<int, 4>, 1, 1, p)", "cudaEventCreate(&e, 2)", "cudaFuncSetAttribute(",
     "cudaGraphInstantiate(", "cudaUserObjectCreate(&o, p, 1, 0)", "<", ">", "(const void *)",
     '#include "cuda_runtime.h"\n',

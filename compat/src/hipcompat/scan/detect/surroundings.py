@@ -11,7 +11,11 @@ from hipcompat.scan.rule import Hit, Hits
 _FULL_32 = re.compile(r"(?:0[xX][fF]{8}|~\s*0|-\s*1|4294967295|UINT_MAX|UINT32_MAX|0[xX]ffff'ffff)[uU]?[lL]?$")
 _FULL_64 = re.compile(r"(?:0[xX][fF]{16}|~\s*0[uU]?[lL]{1,2}|~\s*0[lL]{1,2}[uU]|ULLONG_MAX|UINT64_MAX)[uUlL]*$")
 _CAST = re.compile(r"^\(\s*[\w\s:]+\)\s*|^(?:unsigned|uint32_t|unsigned\s+int|static_cast<[^<>]*>)\s*\(|^\(")
-_ACTIVE = re.compile(r"__activemask\s*\(\s*\)\s*(?:&|$)|__ballot\w*\s*\(")
+_ACTIVE = re.compile(r"(?:static_cast<unsigned int>\()?(?:__activemask\s*\(\s*\)\s*(?:&|>>|$)|__ballot\w*\s*\()")
+_WIDENED = re.compile(
+    r"static_cast<unsigned long long>\(static_cast<unsigned int>\((.*)\)\) << \(__lane_id\(\) & 32\)$"
+)
+"""As translation moves a mask of 32 bits to the caller's lanes."""
 _CALL = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?\(")
 _STATEMENT_BEFORE = re.compile(r"(?:^|[;{}])\s*(?:\(\s*void\s*\)\s*)?$")
 _WARPSIZE_CONSTANT = (
@@ -34,7 +38,7 @@ def judge_mask(unit: Unit, start: int, end: int) -> Hits:
     name = unit.text[start:end]
     if not arguments or (name == "__syncwarp" and not unit.text[slice(*arguments[0])].strip()):
         return
-    mask = _resolve(unit.text[slice(*arguments[0])], unit)
+    mask = _resolve(_WIDENED.sub(r"\1", unit.text[slice(*arguments[0])].strip()), unit)
     if _FULL_64.search(mask) or _ACTIVE.match(mask):
         return
     rule = "mask-literal" if _FULL_32.match(mask) else "mask-value"

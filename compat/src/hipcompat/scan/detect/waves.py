@@ -6,6 +6,7 @@ import bisect
 import re
 from collections.abc import Iterable, Iterator
 
+from hipcompat.scan.detect.masks import is_narrow_mask, spans_wave
 from hipcompat.scan.detect.patterns import BALLOT
 from hipcompat.scan.detect.surroundings import is_full_mask
 from hipcompat.scan.detect.unit import Unit
@@ -122,7 +123,11 @@ def find_wave_hits(unit: Unit) -> Hits:
             continue
         arguments = split_arguments(unit.text, unit.text.index("(", match.end()))
         is_short = len(arguments) == _WITHOUT_WIDTH or not match[1].startswith("shfl")
-        if arguments and is_short and match.group().endswith("_sync") and is_full_mask(unit, *arguments[0]):
+        if not arguments or not match.group().endswith("_sync"):
+            continue
+        if is_narrow_mask(unit, *arguments[0], is_wave=True) and spans_wave(unit, match[1], arguments):
+            yield Hit(rule="wave-mask", start=match.start(), end=match.end(), detail=match.group())
+        elif is_short and is_full_mask(unit, *arguments[0]):
             yield Hit(rule="wave-width", start=match.start(), end=match.end(), detail=match.group())
 
 

@@ -27,6 +27,13 @@ KERNEL_RULES = (
         example="__global__ void k(int v) { for (int m = warpSize / 2; m; m /= 2) v += __shfl_xor_sync(~0u, v, m); }",
     ),
     Rule(
+        id="wave-mask", severity="error", archs=WAVE64,
+        title="a mask of 32 bits where lanes are counted by warpSize, which is 64 here; HIP's mask has 64 bits",
+        advice="keep the mask in unsigned long long, and compute it for the lanes of the wavefront",
+        evidence="https://github.com/ROCm/hip/issues/3667",
+        example="__global__ void k(int v, unsigned mask) { v += __shfl_xor_sync(mask, v, warpSize / 2); }",
+    ),
+    Rule(
         id="ballot-32", severity="warning", archs=WAVE64,
         title="the result of a ballot is kept in 32 bits; a wavefront has 64 lanes",
         advice="keep it in unsigned long long and count with __popcll, __ffsll, __clzll",
