@@ -19,6 +19,11 @@ a:
     - driver: nvidia
       capabilities: [gpu]
 """
+FLAGS = """\
+string(APPEND CMAKE_CUDA_FLAGS " -arch=sm_80 -Xcompiler=-fPIC -G")
+target_compile_options(b PRIVATE -arch=sm_80 -fmad=false)
+execute_process(COMMAND cmake -G Ninja -t)
+"""
 FOUND = {
     "ARG of an image": (
         "Dockerfile",
@@ -58,6 +63,16 @@ FOUND = {
     ),
     "CMake over lines": ("CMakeLists.txt", "project(k\n  LANGUAGES CXX\n  CUDA)\n", [("cmake-cuda", 1)]),
     "CMake without LANGUAGES": ("CMakeLists.txt", "project(CUDA CXX)\nproject(k CXX CUDA)\n", [("cmake-cuda", 2)]),
+    "flags in CMake": (
+        "CMakeLists.txt",
+        FLAGS,
+        [("nvcc-flag", 1)] * 3 + [("nvcc-flag", 2)] * 2,
+    ),
+    "flags in a Makefile": (
+        "Makefile",
+        "NVCCFLAGS = -G -arch=sm_80 -t 4 -Xcompiler -Wall\nall:\n\tcmake -G Ninja\n\t$(NVCC) -keep a.cu\n",
+        [("nvcc-flag", 1)] * 3 + [("nvcc-flag", 4)],
+    ),
     "compose": (
         "compose.yaml",
         COMPOSE,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from hipcompat.scan import Target
@@ -99,6 +103,38 @@ def test_flags_outside_of_setup_are_read_word_by_word() -> None:
         ("nvcc-flag", "-gencode=arch=compute_80,code=sm_80"), ("nvrtc-option", "-arch=sm_80"),
     ]  # fmt: skip
     assert _find(LOAD.format(flags="['-O3']")) == []
+
+
+REFUSED = "-fmad=false -t=4 -keep -Xcompiler=-Wall -G -Xlinker=-s -arch=native -arch=all -optf=x -odir=d"
+TAKEN = "-dw -dlink -lto -dlto -dopt=on -Wno-deprecated-gpu-targets -O3 -Xcompiler -fPIC -std=c++17 -lineinfo"
+
+
+def test_a_flag_is_found_where_clang_refuses_it() -> None:
+    flags = [*REFUSED.split(), *TAKEN.split()]
+    assert _find(LOAD.format(flags=flags)) == [("nvcc-flag", flag) for flag in REFUSED.split()]
+    command = "subprocess.run(['cmake', '-G', 'Ninja', '-t', '-arch'])"
+    assert _find(f"{LOAD.format(flags=['-O3'])}{command}\n") == []
+
+
+@pytest.mark.parametrize("module", ["setuptools_extension", "torch_extension"])
+def test_flags_that_hipcompats_helper_translates_block_nothing(module: str) -> None:
+    flags = ["--expt-relaxed-constexpr", "-arch=sm_80", "-gencode=arch=compute_80,code=sm_80", "-G"]
+    build = "from hipcompat.{} import CUDAExtension\nCUDAExtension('k', [], extra_compile_args={{'nvcc': {}}})\n"
+    assert _find(build.format(module, flags), "setup") == []
+    assert _find(build.format(module, [*flags, "-optix-ir", "-lnpp"]), "setup") == [
+        ("nvcc-flag", "-optix-ir"), ("nvcc-flag", "-lnpp"),
+    ]  # fmt: skip
+    assert len(_find(build.format("x", flags), "setup")) == len(flags)
+
+
+@pytest.mark.skipif(not shutil.which("clang-22"), reason="clang-22 is not installed")
+@pytest.mark.parametrize("flag", [*REFUSED.split(), *(flag for flag in TAKEN.split() if flag[:2] != "-f")])
+def test_clang_refuses_what_is_found(flag: str, tmp_path: Path) -> None:
+    (tmp_path / "k.hip").write_text("int main() {}\n")
+    clang = ["clang-22", "-###", "-c", "-nogpulib", "-nogpuinc", "--offload-arch=gfx942", "k.hip"]
+    result = subprocess.run([*clang, "-o", "k.o", *flag.split()], cwd=tmp_path, capture_output=True, check=False)
+    writes_elsewhere = flag.startswith("-o")
+    assert (result.returncode != 0 or writes_elsewhere) == (flag in REFUSED.split())
 
 
 def test_options_of_nvrtc_that_name_a_gpu() -> None:

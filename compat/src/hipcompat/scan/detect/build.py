@@ -6,9 +6,20 @@ import re
 
 from hipcompat.scan.detect.build_patterns import CMAKE_COMMAND, IMAGE, PATTERNS, Patterns
 from hipcompat.scan.detect.nvcc import is_unknown_to_clang
+from hipcompat.scan.regions import is_inside
 from hipcompat.scan.rule import Hit, Hits
 
 _FLAG_WORD = re.compile(r"(?<![\w./=-])--?[A-Za-z][\w-]*(?:=[^\s\"';)]*)?")
+_CMAKE_FLAGS = re.compile(
+    r"\b(?:(?:set|list|string)\s*\(\s*(?:\w+\s+)?\w*(?:CUDA|NVCC)\w*FLAGS\w*|(?:target|add)_compile_options\s*\()"
+    r"[^()]{0,4000}",
+    re.IGNORECASE,
+)
+"""Commands of CMake that give flags to nvcc."""
+_NVCC_LINE = re.compile(
+    r"(?:\b\w{0,40}(?:NVCC|CUDA)\w{0,40}FLAGS\w{0,40}[ \t]*[:+?]?=|(?<![\w-])nvcc(?=\s)|\$[({]NVCC[)}])[^\n]{0,4000}"
+)
+"""A line of make or of the shell that calls nvcc, or sets its flags."""
 _FLAGGED = frozenset(("cmake", "meson", "shell"))
 _ARGUMENT = re.compile(r"[ \t]*ARG[ \t]+(\w+)=[\"']?([^\s\"']*)", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})")
@@ -32,8 +43,8 @@ def find_build_hits(raw: str, language: str) -> tuple[Hit, ...]:
     text = _COMMENT.sub(_blank, text)
     text = _CONTINUED.sub(lambda match: " " * len(match.group()), text)
     hits = [*_find_lines(text, PATTERNS[language])]
-    if language in _FLAGGED and ("nvcc" in text or "CUDA" in text or "cuda" in text):
-        hits += _find_flags(text)
+    if language in _FLAGGED and ("nvcc" in (small := text.lower()) or "cuda" in small):
+        hits += _find_flags(text, language)
     if language == "cmake":
         hits += _find_commands(text)
     elif language == "docker":
@@ -77,9 +88,11 @@ def _find_lines(text: str, patterns: Patterns) -> Hits:
         start += len(line) + 1
 
 
-def _find_flags(text: str) -> Hits:
+def _find_flags(text: str, language: str) -> Hits:
+    pattern = _CMAKE_FLAGS if language == "cmake" else _NVCC_LINE
+    sure = tuple(match.span() for match in pattern.finditer(text))
     for match in _FLAG_WORD.finditer(text):
-        if is_unknown_to_clang(match.group()):
+        if is_unknown_to_clang(match.group(), is_sure=is_inside(sure, match.start())):
             yield Hit(rule="nvcc-flag", start=match.start(), end=match.end(), detail=match.group())
 
 

@@ -10,7 +10,7 @@ from hipcompat.facts import read_facts
 from hipcompat.scan.detect.build_patterns import LIBRARY
 from hipcompat.scan.detect.cuda import find_hits
 from hipcompat.scan.detect.events import Event, read_events
-from hipcompat.scan.detect.nvcc import find_flags, names_gpu
+from hipcompat.scan.detect.nvcc import find_flags, find_refused, names_gpu
 from hipcompat.scan.detect.ptx import is_ptx
 from hipcompat.scan.detect.unit import make_unit
 from hipcompat.scan.rule import Hit, Hits
@@ -55,6 +55,8 @@ _JAX_CALL = re.compile(
 )
 _BUILDS = re.compile(r"cuda_c?flags|cpp_extension|CUDAExtension|load_inline|[\"']nvcc[\"']")
 """Some string of the file is a flag for nvcc."""
+_HELPER = re.compile(r"\bhipcompat\.(?:setuptools|torch)_extension\b|from\s+hipcompat\s+import\s[^\n]*_extension\b")
+"""hipcompat's own extension modules translate nvcc's flags."""
 _AS_KEY = re.compile(r"\s*[:\]]")
 """What comes after {"nvcc": [...]} and flags["nvcc"]: torch's name for a list of flags, and no program."""
 _KERNEL = "__global__"
@@ -70,10 +72,12 @@ def find_python_hits(raw: str, *, is_setup: bool) -> tuple[tuple[Hit, ...], Coun
     hits: list[Hit] = []
     has_flags = is_setup or _BUILDS.search(raw) is not None
     has_asm = "inline_asm_elementwise" in raw
+    is_sure = has_flags and "cmake" not in raw.lower()
+    is_helped = _HELPER.search(raw) is not None
     for event in read_events(raw):
         hits += _judge(event, raw, renamed, is_setup=is_setup)
         if event.kind == "string":
-            hits += _judge_words(event, raw, has_flags=has_flags, has_asm=has_asm)
+            hits += _judge_words(event, raw, has_flags=has_flags, has_asm=has_asm, is_sure=is_sure, is_helped=is_helped)
     unique = {(hit.rule, hit.start if hit.detail[:10] != "numba.cuda" else "once"): hit for hit in reversed(hits)}
     return tuple(sorted(unique.values(), key=lambda hit: (hit.start, hit.rule))), renamed
 
@@ -112,16 +116,19 @@ def _judge(event: Event, raw: str, renamed: Counter[str], *, is_setup: bool) -> 
         yield from _judge_string(event, raw, renamed)
 
 
-def _judge_words(event: Event, raw: str, *, has_flags: bool, has_asm: bool) -> Hits:
+def _judge_words(
+    event: Event, raw: str, *, has_flags: bool, has_asm: bool, is_sure: bool, is_helped: bool
+) -> Hits:  # fmt: skip
     """What a string is in some files only: flags of nvcc, options of NVRTC, PTX for Triton."""
     if len(event.text) < _LONGEST_WORDS:
-        flags = tuple(find_flags(event.text)) if has_flags else ()
+        found = find_refused(event.text) if is_helped else find_flags(event.text, is_sure=is_sure)
+        flags = tuple(found) if has_flags else ()
         # Where the string stands as it is read, its words have places; one with escapes, or of an f-string, has one.
         start = event.body if event.body >= 0 and raw.startswith(event.text, event.body) else -1
         for at, flag in flags:
             first, last = (start + at, start + at + len(flag)) if start >= 0 else (event.start, event.end)
             yield Hit(rule="nvcc-flag", start=first, end=last, detail=flag)
-        if not flags and names_gpu(event.text):
+        if not flags and not is_helped and names_gpu(event.text):
             yield Hit(rule="nvrtc-option", start=event.start, end=event.end, detail=event.text[:80])
     if has_flags and LIBRARY.match(event.text.removeprefix("-l")) and not _ON_WINDOWS.match(raw, event.end) and (
         event.text.startswith("-l") or _LIBRARIES.search(raw[max(0, event.start - 300) : event.start])
