@@ -35,6 +35,35 @@ def note_smoke(folder: Path) -> None:
     write_sealed(folder / SMOKED, make_note(folder, ("smoke.json",)))
 
 
+def require_ended(folder: Path, digest: str) -> None:
+    """What goes out is what a build finished: a note of it, its audit among what it vouches for, and this image.
+
+    Raises UsageError. What `rockiln fetch` may have written since is not compared.
+    """
+    hint = f"rockiln build {folder.name}"
+    body = read_sealed(folder / BUILT)
+    note: dict[str, Any] = json.loads(body) if body else {}
+    if not body:
+        what = "damaged" if (folder / BUILT).exists() else "not there: its build did not end"
+        raise UsageError(f"{folder.name} is not built: {folder / BUILT} is {what}", hint=hint)
+    files = note["files"] if note.get("format") == FORMAT else {}
+    apart = {f"{stage}.json" for stage in FETCHED}
+    for name in sorted({"audit.json", *files} - apart):
+        if _hash_file(folder / name) != files.get(name):
+            what = "missing, damaged, or left by an unfinished build or another rockiln"
+            raise UsageError(f"{folder.name} is not built: {folder / name} is {what}", hint=f"{hint} writes it anew")
+    if note.get("digest") != digest:
+        raise UsageError(f"{folder.name} is not built: its image is not the one that its build noted", hint=hint)
+
+
+def _hash_file(path: Path) -> str:
+    """What it is now; "" where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
 def has_value(folder: Path, stage: str) -> bool:
     """Whether the stage left something, damaged or not."""
     return (folder / f"{stage}.json").exists()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rockiln.built_values import has_value
+from rockiln.built_values import has_value, require_ended
 from rockiln.disk import write_whole
 from rockiln.errors import UsageError
 from rockiln.image import Image
@@ -82,6 +82,7 @@ def attest_target(
     folder = invocation.folders.target_path(planned.id)
     image = read_built_image(planned, invocation)
     checked = check_built(image, invocation)
+    require_ended(folder, image.digest)
     installed: Installed = checked.installed  # type: ignore[assignment]  # layers were read
     sbom = make_sbom(installed, image.reference, image.digest)
     locked = read_locked(planned, checked, invocation)

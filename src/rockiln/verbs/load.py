@@ -30,12 +30,11 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if args.folder:
         return _unpack(args, invocation)
     from rockiln.engines.choice import choose_engine
-    from rockiln.verbs.smoke import read_built_image
+    from rockiln.verbs.smoke import read_finished_image
 
+    images = [read_finished_image(planned, invocation) for planned in invocation.select(tuple(args.targets))]
     engine = choose_engine("docker", invocation)
-    loaded = [
-        engine.load(read_built_image(planned, invocation)) for planned in invocation.select(tuple(args.targets))
-    ]
+    loaded = [engine.load(image) for image in images]
     value = [{"reference": item.image.reference, "config_digest": item.image.config_digest} for item in loaded]
     return Answer(text="\n".join(item.image.reference for item in loaded), value=value)
 
@@ -44,7 +43,7 @@ def _unpack(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """Each layer's bytes are verified; owners of files are kept where this is root. Raises UsageError."""
     from rockiln.engines.embedded import EmbeddedEngine
     from rockiln.engines.trees import read_tree
-    from rockiln.verbs.smoke import read_built_image
+    from rockiln.verbs.smoke import read_finished_image
 
     chosen = invocation.select(tuple(args.targets))
     if len(chosen) != 1:
@@ -52,7 +51,7 @@ def _unpack(args: argparse.Namespace, invocation: Invocation) -> Answer:
     folder: Path = args.folder.absolute()
     if folder.exists():
         raise UsageError(f"{folder} is there already", hint="--folder names a new folder")
-    image = read_built_image(chosen[0], invocation)
+    image = read_finished_image(chosen[0], invocation)
     with disk_faults_named(folder), Scratch(folder.with_name(f".{folder.name}.partial")) as partial_path:
         engine = EmbeddedEngine(trees_path=partial_path, jobs=invocation.jobs, console=invocation.console)
         tree = read_tree(Path(engine.load(image).handle))

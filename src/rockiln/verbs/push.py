@@ -47,14 +47,14 @@ def push_target(planned: PlannedTarget, args: argparse.Namespace, invocation: In
     from rockiln.publish.push import push_layout
     from rockiln.registry_cache.push_cache import describe_pushed_cache
     from rockiln.verbs.registry_options import count_threads, open_registry
-    from rockiln.verbs.smoke import read_built_image
+    from rockiln.verbs.smoke import read_finished_image
 
     _require_audited(planned, invocation)
     template = args.to or invocation.matrix.publish.repository
     framework = planned.target.framework
     destination = find_destination(template, framework)
     siblings = list_siblings(template, framework, (row.target.framework for row in invocation.plan.targets))
-    layout = read_layout(read_built_image(planned, invocation).layout_path, planned.id)
+    layout = read_layout(read_finished_image(planned, invocation).layout_path, planned.id)
     with open_registry(destination, args, invocation, to_push=not args.dry_run) as repository:
         pushed = push_layout(
             layout, repository, siblings, count_threads(invocation), invocation.console, is_dry=args.dry_run

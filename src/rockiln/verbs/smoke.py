@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rockiln.built_values import note_smoke
+from rockiln.built_values import note_smoke, require_ended
 from rockiln.errors import UsageError
 from rockiln.image import Image
 from rockiln.invocation import Invocation
@@ -161,3 +161,10 @@ def read_built_image(planned: PlannedTarget, invocation: Invocation) -> Image:
     if not layout_path.is_dir():
         raise UsageError(f"{planned.id} is not built", hint=f"rockiln build {planned.id}")
     return read_image(layout_path)
+
+
+def read_finished_image(planned: PlannedTarget, invocation: Invocation) -> Image:
+    """The same for verbs that hand it out: of a build that ended, its audit included. Raises UsageError."""
+    image = read_built_image(planned, invocation)
+    require_ended(invocation.folders.target_path(planned.id), image.digest)
+    return image

@@ -7,11 +7,15 @@ from pathlib import Path
 
 from matrix_text import CPU_ID, CPU_ROW, GPU_ID, GPU_ROW, TOP
 
+from rockiln.audit.finding import AuditReport
+from rockiln.built_values import BUILT, make_note
 from rockiln.cli import main
 from rockiln.folders import Folders
 from rockiln.image import Image, Layer
 from rockiln.image_config import encode, make_manifest
+from rockiln.jsonable import write_value
 from rockiln.readers import digest_of
+from rockiln.sealed import write_sealed
 from rockiln.write_image import write_layout
 
 RECIPE = """\
@@ -77,7 +81,17 @@ def write_built(path: Path, target_id: str) -> Image:
         config_digest=digest_of(config), layers=layers, reference=f"rockiln/{target_id.partition('-')[0]}:test",
     )  # fmt: skip
     write_layout(image, config, manifest, lambda digest: _blob_path(folders, digest))
+    note_ended(image)
     return image
+
+
+def note_ended(image: Image) -> None:
+    """As a build that ended vouches for its image and a clean audit."""
+    folder = image.layout_path.parent
+    write_value(AuditReport(subject=image.target_id, archs=(), findings=(), counts={}), folder / "audit.json")
+    write_value(image, folder / "image.json")
+    files = ("audit.json", "image.json", "image/index.json")
+    write_sealed(folder / BUILT, make_note(folder, files, digest=image.digest))
 
 
 def _blob_path(folders: Folders, digest: str) -> Path:
