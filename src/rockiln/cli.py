@@ -17,6 +17,7 @@ from rockiln.errors import DiskError, RockilnError, UsageError
 from rockiln.folders import Folders
 from rockiln.invocation import Invocation
 from rockiln.jsonable import dump
+from rockiln.verbs.arguments import accept_late_flags
 from rockiln.verbs.table import VERBS, Verb
 
 INTERRUPTED = 130
@@ -70,22 +71,8 @@ def make_parser() -> argparse.ArgumentParser:
     for verb in VERBS:
         sub = verbs.add_parser(verb.name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
         verb.add_arguments(sub)
-        _accept_late_flags(sub)
+        accept_late_flags(sub)
     return parser
-
-
-def _accept_late_flags(parser: argparse.ArgumentParser) -> None:
-    """Flags for every verb may stand after it, too; its own help does not repeat them."""
-    hidden = argparse.SUPPRESS  # as a default: what is not given here leaves what was given before the verb
-    for name in ("debug", "quiet"):
-        parser.add_argument(f"--{name}", action="store_true", default=hidden, help=hidden)
-    for name in ("project", "cache"):
-        parser.add_argument(f"--{name}", type=Path, default=hidden, help=hidden)
-    parser.add_argument("--mirror", dest="late_mirror", action="append", default=hidden, help=hidden)
-    for action in parser._actions:  # noqa: SLF001  # argparse names its parts in no other way
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for nested in action.choices.values():
-                _accept_late_flags(nested)
 
 
 def _answer(args: argparse.Namespace) -> int:

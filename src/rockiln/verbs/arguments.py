@@ -52,6 +52,20 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def accept_late_flags(parser: argparse.ArgumentParser) -> None:
+    """Flags for every verb may stand after it, too; its own help does not repeat them."""
+    hidden = argparse.SUPPRESS  # as a default: what is not given here leaves what was given before the verb
+    for name in ("debug", "quiet"):
+        parser.add_argument(f"--{name}", action="store_true", default=hidden, help=hidden)
+    for name in ("project", "cache"):
+        parser.add_argument(f"--{name}", type=Path, default=hidden, help=hidden)
+    parser.add_argument("--mirror", dest="late_mirror", action="append", default=hidden, help=hidden)
+    for action in parser._actions:  # noqa: SLF001  # argparse names its parts in no other way
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for nested in action.choices.values():
+                accept_late_flags(nested)
+
+
 def require_file_path(path: Path, option: str) -> None:
     """Refuse a place where no file can be written, before any work is done for it."""
     refuse_folder(path, option)

@@ -131,13 +131,14 @@ def make_documents(args: argparse.Namespace, invocation: Invocation) -> tuple[Do
 
 def make_request(args: argparse.Namespace, invocation: Invocation) -> ExportRequest:
     """Everything is checked before the first file is made. Raises UsageError."""
+    from rockiln.export.option_values import quote_install, split_labels
     from rockiln.export.request import ExportRequest, Pod, parse_node_labels, parse_runners
     from rockiln.export.shards import list_parts, make_shards
+    from rockiln.verbs.export_checks import check_names
 
     chosen = invocation.select(tuple(args.targets))
     repository = args.to or invocation.matrix.publish.repository
-    if args.format in OF_CI:
-        _require_repository(repository)
+    build_args = check_names(args, repository, tuple(dict.fromkeys(row.target.framework for row in chosen)))
     parts = {planned.id: list_parts(planned, invocation.lock) for planned in chosen}
     return ExportRequest(
         targets=chosen,
@@ -145,10 +146,10 @@ def make_request(args: argparse.Namespace, invocation: Invocation) -> ExportRequ
         repository=repository,
         images=_find_images(args, chosen, invocation) if args.format in OF_IMAGES else {},
         command=_repeat_command(args),
-        install=args.install,
+        install=quote_install(args.install, args.format) if args.format in OF_CI else args.install,
         packages=tuple(args.package),
-        build_args=tuple(shlex.split(args.build_args)),
-        build_labels=tuple(filter(None, args.build_runner.split(","))),
+        build_args=build_args,
+        build_labels=split_labels(args.build_runner, "--build-runner"),
         runners=parse_runners(args.runner),
         job_image=args.job_image,
         cache=args.cache_repository,
@@ -179,13 +180,6 @@ def _read_attesting(args: argparse.Namespace) -> Attesting | None:
         hint = "--key-secret NAME, as `cosign generate-key-pair k8s://NAMESPACE/NAME` makes it, or --unsigned"
         raise UsageError("an attested result is signed, or it is said that it is not", hint=hint)
     return Attesting(image=args.attest_image, key_secret=args.key_secret, login_secret=args.login_secret)
-
-
-def _require_repository(repository: str) -> None:
-    """The name as CI knows it may hold its own variables, so only what is always wrong is refused."""
-    if not repository or "/" not in repository or repository.partition("@")[1]:
-        hint = "--to HOST/NAME, or repository = \"HOST/NAME-{framework}\" under [publish] in matrix.toml"
-        raise UsageError("nothing says where to publish", hint=hint)
 
 
 def _find_images(

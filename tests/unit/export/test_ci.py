@@ -23,12 +23,20 @@ CASES = {
     "gpu": (*AMD, "--to", TO, *ALL_RUNNERS, "--build-runner", "big,linux"),
     "own-host": (*CPU, "--to", "ghcr.io/${{ github.repository }}/{framework}", "--branch", "release"),
 }
+GITHUB_NAME, GITLAB_NAME = "${{ github.repository }}", "$CI_PROJECT_PATH"
 SCHEMAS = {"github": "github-workflows.json", "gitlab": "gitlab-ci.json"}
 
 
 @cache
 def read_schema(name: str) -> Any:
     return json.loads(resources.files("check_jsonschema.builtin_schemas.vendor").joinpath(name).read_text("utf-8"))
+
+
+def export_case(form: str, case: str) -> Any:
+    """The file's text, with the system's own variable in its names."""
+    words = (word if form == "github" else word.replace(GITHUB_NAME, GITLAB_NAME) for word in CASES[case])
+    (document,) = export(form, *words)
+    return load(document.text)[0]
 
 
 def list_scripts(form: str, value: Any) -> list[str]:
@@ -41,8 +49,7 @@ def list_scripts(form: str, value: Any) -> list[str]:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("form", SCHEMAS)
 def test_file_is_what_its_schema_allows(form: str, case: str) -> None:
-    (document,) = export(form, *CASES[case])
-    (value,) = load(document.text)
+    value = export_case(form, case)
     schema = read_schema(SCHEMAS[form])
     jsonschema.validators.validator_for(schema)(schema).validate(value)
 
@@ -59,7 +66,7 @@ def test_schema_notices_a_misspelt_key() -> None:
 @pytest.mark.parametrize("form", SCHEMAS)
 def test_shellcheck_finds_nothing_in_any_step(form: str, tmp_path: Path) -> None:
     texts = {
-        script for case in CASES.values() for script in list_scripts(form, load(export(form, *case)[0].text)[0])
+        script for case in CASES for script in list_scripts(form, export_case(form, case))
     }
     assert len(texts) > 5
     paths = [tmp_path / f"{number}.sh" for number in range(len(texts))]
