@@ -7,9 +7,28 @@ from hipcompat.flags.option import Choice
 LIBRARIES = {
     "cudart": "amdhip64", "cudart_static": "amdhip64", "cuda": "amdhip64", "nvrtc": "hiprtc", "cublas": "hipblas",
     "cublasLt": "hipblaslt", "cusparse": "hipsparse", "cusolver": "hipsolver", "cufft": "hipfft", "cufftw": "hipfftw",
-    "curand": "hiprand", "nccl": "rccl", "cudnn": "MIOpen", "nvToolsExt": "roctx64", "cusparseLt": "hipsparselt",
+    "curand": "hiprand", "nccl": "rccl", "cusparseLt": "hipsparselt",
 }  # fmt: skip
 """Library names without lib: CUDA's → ROCm's (the -dev packages' .so names)."""
+
+ROCTX = ("nvToolsExt", "nvtx3interop")
+OTHER_INTERFACES = {
+    "cudnn": "MIOpen", "cupti": "rocprofiler-sdk", "nvidia-ml": "amdsmi", "nvinfer": "MIGraphX",
+    "cutensor": "hipTensor", "nvjpeg": "rocJPEG", "nvcuvid": "rocDecode", "nvgraph": "hipGRAPH", "npp": "rpp",
+    "nvshmem": "rocSHMEM",
+}  # fmt: skip
+"""Beginnings of library names → ROCm's library of that purpose, whose calls are others."""
+ONLY_NVIDIAS = (
+    "cufile", "nvJitLink", "nvblas", "nvptxcompiler", "nvrtc-builtins", "nvfatbin", "nvperf", "cuinj64", "nvencode",
+    "nvidia-encode", "accinj64", "cufilt", "cusolverMg", "nvvm", "cudla",
+)  # fmt: skip
+"""Beginnings of names of libraries that ROCm has nothing for."""
+NOT_NEEDED = {
+    "cudadevrt": "the device runtime is what dynamic parallelism needs, which HIP has not",
+    "culibos": "NVIDIA's static libraries need it, and nothing of ROCm's",
+    "metis_static": "NVIDIA's static libraries need it, and nothing of ROCm's",
+    "lapack_static": "NVIDIA's static libraries need it, and nothing of ROCm's",
+}
 
 DEFINES = {
     "__CUDA_NO_HALF_OPERATORS__": "__HIP_NO_HALF_OPERATORS__=1",
@@ -43,14 +62,21 @@ _SWITCHED = ("true", "false")
 
 
 def choose_library(name: str) -> Choice:
-    """-lNAME: ROCm's library of the same purpose."""
-    if name in LIBRARIES:
-        return "replaced", (f"-l{LIBRARIES[name]}",), f"lib{LIBRARIES[name]} has what lib{name} has, under HIP's names"
-    if name == "cudadevrt":
-        return "dropped", (), "the device runtime is what dynamic parallelism needs, which HIP has not"
-    if name == "nvidia-ml":
-        return "refused", (), "NVML has no twin of the same calls; amdsmi is the library to write for"
-    if name.startswith(("npp", "nvjpeg", "cufile", "nvJitLink", "cutensor", "nvgraph", "nvblas")):
+    """-lNAME: ROCm's library of the same purpose, where hipcompat's headers or translation lead calls there."""
+    found = LIBRARIES.get(name) or LIBRARIES.get(name.removesuffix("_static").removesuffix("_static_nocallback"))
+    if found:
+        return "replaced", (f"-l{found}",), f"lib{found} has what lib{name} has, under HIP's names"
+    if name in ROCTX:
+        return (
+            "replaced",
+            ("-lrocprofiler-sdk-roctx",),
+            "hipcompat's header calls it with -DHIPCOMPAT_ROCTX, else nothing",
+        )
+    if name in NOT_NEEDED:
+        return "dropped", (), NOT_NEEDED[name]
+    if other := next((OTHER_INTERFACES[start] for start in OTHER_INTERFACES if name.startswith(start)), ""):
+        return "refused", (), f"lib{name} has no twin of the same calls; {other} is ROCm's library to write for"
+    if name.startswith(ONLY_NVIDIAS):
         return "refused", (), f"ROCm has no lib{name}"
     return "kept", (f"-l{name}",), ""
 

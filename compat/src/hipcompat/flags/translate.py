@@ -39,7 +39,7 @@ class Translation:
 def translate_flags(arguments: Sequence[str], *, archs: Sequence[str] = ()) -> Translation:
     """Arguments as nvcc gets them (without its name) → Translation for clang++ and hipcc.
 
-    `archs` are LLVM's names (gfx942); without any, clang chooses by the GPU that is present. An argument that nvcc does
+    `archs` are LLVM's names (gfx942); without any, none is named, and clang takes gfx906. An argument that nvcc does
     not document is passed on: clang knows it or says so. Notes on equal arguments are given once. Raises UsageError
     for an option that lacks its value, and for a switch that has one.
     """
@@ -123,7 +123,7 @@ def _split_joined(word: str) -> Iterator[tuple[str, Option | None, tuple[str, ..
 
 
 def _split_values(option: Option, text: str) -> tuple[str, ...]:
-    """Values at the commas that no backslash and no quote protects."""
+    """Values at the commas that no backslash and no quote protects; options of another program at blanks, too."""
     if not option.splits:
         return (text,)
     values, value, quote = [], "", ""
@@ -133,7 +133,7 @@ def _split_values(option: Option, text: str) -> tuple[str, ...]:
             value += next(characters, "")
         elif character in "\"'" and quote in {"", character}:
             quote = "" if quote else character
-        elif character == "," and not quote:
+        elif (character == "," or (option.takes_options and character.isspace())) and not quote:
             values.append(value)
             value = ""
         else:

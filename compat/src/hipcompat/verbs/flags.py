@@ -10,6 +10,8 @@ from hipcompat.archs import ARCH_LIST, read_archs
 from hipcompat.errors import FindingsError, UsageError
 from hipcompat.flags import Note, Translation, translate_flags
 
+_NO_ARCH = "# no --arch: for device code clang takes gfx906; --offload-arch=native asks the GPU that is present"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """-- NVCC-ARGUMENT..., --arch, --json."""
@@ -28,7 +30,8 @@ def answer(args: argparse.Namespace) -> Answer:
     if translation.refused:
         refused = ", ".join(note.given for note in translation.refused)
         fault = FindingsError(f"cannot be had here: {refused}", hint="the reasons are above")
-    return Answer(text=_describe(translation), value=translation, fault=fault)
+    told = _describe(translation) if args.arch else f"{_describe(translation)}\n{_NO_ARCH}"
+    return Answer(text=told, value=translation, fault=fault)
 
 
 def _describe(translation: Translation) -> str:

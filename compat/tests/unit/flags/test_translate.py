@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hipcompat.cli import main
 from hipcompat.errors import UsageError
 from hipcompat.flags import translate_flags
 from hipcompat.flags.option import Option
@@ -40,6 +41,50 @@ def test_lists_are_split_at_bare_commas_only() -> None:
     assert translate_flags(["-Xcompiler", "-fPIC,-DA='x,y'", "-I", "a,b"]).arguments == (
         "-fPIC", "-DA=x,y", "-I", "a", "-I", "b",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "became"),
+    [
+        (["-Xcompiler", "-fPIC -O2"], ("-fPIC", "-O2")),
+        (["-Xcompiler=-fPIC  '-DA=x y',-g"], ("-fPIC", "-DA=x y", "-g")),
+        (["-Xlinker", "-rpath /a\\ b"], ("-Xlinker", "-rpath", "-Xlinker", "/a b")),
+        (["-I", "a b,c"], ("-I", "a b", "-I", "c")),
+    ],
+)
+def test_options_of_another_program_are_split_at_blanks_too(given: list[str], became: tuple[str, ...]) -> None:
+    assert translate_flags(given).arguments == became
+
+
+@pytest.mark.parametrize(
+    ("name", "became", "told"),
+    [
+        ("cudnn", (), "refused"), ("cudnn_ops_infer", (), "refused"), ("cupti", (), "refused"),
+        ("nvinfer", (), "refused"),
+        ("nvptxcompiler_static", (), "refused"), ("culibos", (), "dropped"), ("cudadevrt", (), "dropped"),
+        ("cublas_static", ("-lhipblas",), "replaced"), ("cufft_static_nocallback", ("-lhipfft",), "replaced"),
+        ("nvToolsExt", ("-lrocprofiler-sdk-roctx",), "replaced"),
+        ("pthread", ("-lpthread",), ""), ("png_static", ("-lpng_static",), ""),
+    ],
+)  # fmt: skip
+def test_a_library_becomes_one_with_the_same_calls_only(name: str, became: tuple[str, ...], told: str) -> None:
+    translation = translate_flags([f"-l{name}"])
+    assert translation.arguments == became
+    assert [note.kind for note in translation.notes] == [told] * bool(told)
+
+
+@pytest.mark.skipif(not shutil.which("clang-22"), reason="clang-22 is not installed")
+def test_clang_takes_gfx906_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "k.hip").write_text("")
+    command = ["clang-22", "-###", "-x", "hip", "-nogpulib", "-nogpuinc", "-c", str(tmp_path / "k.hip")]
+    assert "gfx906" in subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
+def test_without_an_arch_it_is_said_what_clang_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["flags", "--", "-c", "k.cu"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("# no --arch: for device code clang takes gfx906")
+    assert main(["flags", "--arch", "gfx942", "--", "-c", "k.cu"]) == 0
+    assert "--arch:" not in capsys.readouterr().out
 
 
 def test_linking_an_object_is_not_compiled_as_hip() -> None:
