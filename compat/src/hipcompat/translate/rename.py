@@ -98,9 +98,15 @@ def _list_missing_headers(unit: Unit, became: str) -> str:
 
 
 def _find_string_edits(unit: Unit) -> Iterator[Edit]:
-    """Names in the literals, and runs of them, that hold device code."""
+    """Names, and calls with masks, in the literals, and runs of them, that hold device code."""
     for start, _, body in find_runs(unit):
-        if _KERNEL_TEXT.search(body):
-            for match in _IDENTIFIER.finditer(body):
-                if hip := find_hip_name(match.group()):
-                    yield Edit(start=start + match.start(), end=start + match.end(), text=hip)
+        if not _KERNEL_TEXT.search(body):
+            continue
+        for match in _IDENTIFIER.finditer(body):
+            if hip := find_hip_name(match.group()):
+                yield Edit(start=start + match.start(), end=start + match.end(), text=hip)
+        inner = make_unit(body)
+        for edit in _place(find_mask_edits(inner), inner):
+            first, last = start + edit.start, start + edit.end
+            if unit.code.text[first:last] == body[edit.start : edit.end]:  # no quotes of two literals are written over
+                yield replace(edit, start=first, end=last)

@@ -304,6 +304,30 @@ def test_sources_for_nvrtc_are_translated_when_asked() -> None:
     assert b"hipTextureObject_t" in rename(source, HEADER, strings=True).content
 
 
+STRINGS = {
+    "raw": (
+        'R"(__global__ void k(int v) { v = __shfl_down_sync(0xffffffff, v, 1); })"',
+        'R"(__global__ void k(int v) { v = __shfl_down_sync(__activemask(), v, 1, 32); })"',
+    ),
+    "side by side": (
+        '"__global__ void k(int v) { v = __shfl_down_sync(" /* */ "0xffffffff, v,\\n" "1); }\\n"',
+        '"__global__ void k(int v) { v = __shfl_down_sync(" /* */ "__activemask(), v,\\n" "1, 32); }\\n"',
+    ),
+    "a mask in two literals stays": (
+        '"__global__ void k(int v) { __any_sync(~" "0, v); }"', '"__global__ void k(int v) { __any_sync(~" "0, v); }"',
+    ),
+    "no device code stays": ('"__shfl_down_sync(0xffffffff, v, 1)"', '"__shfl_down_sync(0xffffffff, v, 1)"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STRINGS)
+def test_masks_of_sources_for_nvrtc_are_translated_when_asked(case: str) -> None:
+    before, after = (f"const char *s = {text};\n".encode() for text in STRINGS[case])
+    assert rename(before, HEADER).content == before
+    assert rename(before, HEADER, strings=True).content == after
+    assert rename(after, HEADER, strings=True).content == after
+
+
 def test_includes_of_sources_follow_their_new_names() -> None:
     source = b'#include "kernels/scan.cu"\n'
     assert rename(source, HEADER, renames_sources=True).content == b'#include "kernels/scan.hip"\n'
