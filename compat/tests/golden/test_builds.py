@@ -82,7 +82,7 @@ def test_declarations_are_those_of_cuda(path: Path, side: str, rocm: Toolchain) 
     assert done.returncode == 0, done.stderr[:2000]
 
 
-@pytest.mark.parametrize("name", ["runtime_overloads", "nvcc_brings"])
+@pytest.mark.parametrize("name", ["runtime_overloads", "nvcc_brings", "named_rounding"])
 def test_renamed_calls_have_hips_signatures(name: str, rocm: Toolchain, tmp_path: Path) -> None:
     path = tmp_path / "k.hip"
     path.write_bytes(rename((FOLDER.parent / "declared" / f"{name}.cu").read_bytes(), Path("k.cu")).content)

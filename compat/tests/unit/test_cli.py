@@ -28,6 +28,12 @@ def test_a_known_name_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.splitlines()[:2] == ["cudaMemcpyAsync", "  HIP         hipMemcpyAsync"]
 
 
+def test_a_name_that_hipcompat_has_names_its_header(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = _call(capsys, "facts", "__fadd_rz", "__fdiv_rz")
+    assert out.count("  HIP         none") == 2
+    assert out.count("  hipcompat   has it, in <hipcompat/rounding.h>") == 1
+
+
 def test_an_unknown_name_exits_6_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = _call(capsys, "facts", "cudaMemcpyAsink")
     assert (code, out) == (6, "")

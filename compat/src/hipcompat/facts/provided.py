@@ -41,6 +41,11 @@ _BY_HEADER = {
         "cuda/pipeline cuda::make_pipeline cuda::pipeline cuda::pipeline_consumer_wait_prior cuda::pipeline_role "
         "cuda::pipeline_shared_state"
     ),
+    "hipcompat/rounding.h": (
+        "__dadd_rd __dadd_ru __dadd_rz __dmul_rd __dmul_ru __dmul_rz __dsub_rd __dsub_ru __dsub_rz __fadd_rd "
+        "__fadd_ru __fadd_rz __fma_rd __fma_ru __fma_rz __fmaf_rd __fmaf_ru __fmaf_rz __fmul_rd __fmul_ru "
+        "__fmul_rz __fsub_rd __fsub_ru __fsub_rz"
+    ),
     "hipcompat/standard.h": (
         "cuda/std/array cuda/std/climits cuda/std/cstddef cuda/std/cstdint cuda/std/functional "
         "cuda/std/initializer_list cuda/std/limits cuda/std/tuple cuda/std/type_traits cuda/std/utility"
@@ -52,7 +57,7 @@ PROVIDED: Mapping[str, str] = {name: header for header, names in _BY_HEADER.item
 
 STANDALONE = frozenset({
     "hipcompat/bf16.h", "hipcompat/block_tiles.h", "hipcompat/cache_hints.h", "hipcompat/fft.h",
-    "hipcompat/integer_extremes.h", "hipcompat/overloads.h",
+    "hipcompat/integer_extremes.h", "hipcompat/overloads.h", "hipcompat/rounding.h",
 })  # fmt: skip
 """Headers that stand over HIP's own alone, so that renamed source may include them."""
 

@@ -61,6 +61,8 @@ def lookup(name: str) -> Fact:
 def _suggest(name: str, facts: Mapping[str, Fact]) -> str:
     if name and (of_cuda := [fact.name for fact in facts.values() if fact.hip == name]):
         return f"{name} is HIP's name of {', '.join(of_cuda[:3])}"
+    if name.startswith(("thrust::cuda::", "thrust::system::cuda::")):
+        return f"rocThrust has {name.replace('::cuda::', '::hip::')}, and thrust::device, which means either"
     if alike := difflib.get_close_matches(name, facts, n=3, cutoff=0.75):
         return f"did you mean {', '.join(alike)}?"
     return "hipcompat facts --stats says which interfaces are known"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hipcompat.answer import Answer, tabulate
 from hipcompat.errors import UnknownNameError, UsageError
-from hipcompat.facts import SOURCES, Fact, count_facts, lookup
+from hipcompat.facts import SOURCES, Fact, count_facts, lookup, provided
 
 _IN_7_0 = {True: "yes", False: "no", None: "no list says"}
 
@@ -49,6 +49,7 @@ def _join(faults: Mapping[str, UnknownNameError]) -> UnknownNameError | None:
 
 
 def _describe(fact: Fact) -> str:
+    header = provided.PROVIDED.get(fact.name, "")
     rows = [
         ("HIP", fact.hip if fact.is_mapped else "none" + (f" ({fact.hip} is claimed)" if fact.hip else "")),
         ("interface", f"{fact.api}, {fact.kind}"),
@@ -56,4 +57,6 @@ def _describe(fact: Fact) -> str:
         ("HIP 7.0.2", _IN_7_0[fact.in_7_0]),
         ("source", SOURCES[fact.source]),
     ]
+    if header and not fact.is_mapped:
+        rows.append(("hipcompat", f"has it, in <{header}>"))
     return f"{fact.name}\n" + tabulate([(f"  {name}", value) for name, value in rows])

@@ -52,6 +52,12 @@ def test_an_unknown_name_suggests_its_neighbours() -> None:
     assert "cudaMemcpyAsync" in caught.value.hint
 
 
+def test_thrusts_cuda_leads_to_its_hip() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        lookup("thrust::cuda::par")
+    assert "thrust::hip::par" in caught.value.hint
+
+
 def test_every_row_is_sound() -> None:
     facts = read_facts()
     assert list(facts) == sorted(facts)

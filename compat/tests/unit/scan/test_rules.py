@@ -157,6 +157,16 @@ def test_nvshmem_is_a_library_that_is_missing(tmp_path: Path) -> None:
     assert found == [("library-missing", name) for name in names]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["auto p = thrust::cuda::par.on(s);", "thrust::system::cuda::vector<int> v;", "using namespace thrust :: cuda;",
+     "#include <thrust/system/cuda/execution_policy.h>", "auto p = thrust::cuda::par_nosync;"],
+)  # fmt: skip
+def test_thrusts_cuda_is_an_error_and_its_device_is_none(text: str, tmp_path: Path) -> None:
+    assert _rules(_scan(text, tmp_path)) == {"thrust-cuda"}
+    assert not _rules(_scan(text.replace("cuda", "hip"), tmp_path))
+
+
 def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:
     text = 'K = r"""\nextern "C" __global__ void k() {\n  __nanosleep(1);\n}\n"""\n'
     finding = next(item for item in _scan(text, tmp_path, "m.py").findings if item.rule == "device-function")

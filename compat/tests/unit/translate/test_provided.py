@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path, PurePath
 
-from hipcompat.scan import Target
+from hipcompat.scan import Target, scan
 from hipcompat.translate import SHIM_PATH, rename, translate_tree
 from hipcompat.verbs.translate import answer
 
@@ -52,6 +52,16 @@ def test_names_of_the_runtime_that_hip_lacks_bring_their_header() -> None:
     assert rename(source, PurePath("k.cu")).content == became
     assert rename(became, PurePath("k.hip")).content == became
     assert rename(source, PurePath("k.c")).content == source
+
+
+def test_a_sum_with_a_named_rounding_brings_its_header_and_a_quotient_is_an_error(tmp_path: Path) -> None:
+    source = b"__global__ void k(float *x, double *d) { *x = __fadd_rz(*x, 1.0f); *d = __fma_ru(*d, *d, 1.0); }\n"
+    became = b"#include <hip/hip_runtime.h>\n#include <hipcompat/rounding.h>\n" + source
+    assert rename(source, PurePath("k.cu")).content == became
+    (tmp_path / "k.cu").write_bytes(source)
+    assert scan([tmp_path], Target()).verdict == "translate"
+    (tmp_path / "k.cu").write_bytes(source.replace(b"__fadd_rz", b"__fdiv_rz"))
+    assert [found.detail for found in scan([tmp_path], Target()).findings] == ["__fdiv_rz"]
 
 
 def test_a_files_own_function_brings_no_header() -> None:

@@ -11,6 +11,7 @@ from hipcompat.scan.rule import Hit, Hits
 
 _KINDS = (
     ("cg-algorithm", re.compile(r"cooperative_groups/(?:reduce|scan|memcpy_async)\.h$")),
+    ("thrust-cuda", re.compile(r"thrust/(?:system/)?cuda/")),
     ("wmma", re.compile(r"(?:crt/)?mma\.h$")),
     ("libcu++", re.compile(r"cuda/(?:std/)?\w+$|cuda_(?:pipeline|awbarrier)\w*\.h$")),
     ("cudnn", re.compile(r"cudnn\w*\.h$")),

@@ -17,6 +17,7 @@ _LIBCUXX = re.compile(
     r"|aligned_size_t|thread_scope\w*|associate_access_property|annotated_ptr|ptx|latch|counting_semaphore|device|maximum"
     r"|minimum|proclaim_return_type|experimental)\b"
 )
+_THRUST = re.compile(r"\bthrust\s*::\s*(?:system\s*::\s*)?cuda(?:_cub)?\b(?:\s*::\s*(\w+))?")
 _STD_PART = re.compile(r"\s*::\s*(\w+)")
 _STD_PARTS = frozenset((
     "identity", "array", "tuple", "get", "numeric_limits", "forward", "move", "size_t", "is_same", "is_same_v",
@@ -67,6 +68,8 @@ def find_pattern_hits(unit: Unit, renamed: Counter[str]) -> Hits:
     if "cuda" in text:
         yield from (hit for hit in _simple(_LIBCUXX, "libcu++", text) if _is_missing(text, hit))
         yield from _find_device_calls(unit)
+        if "thrust" in text:
+            yield from _simple(_THRUST, "thrust-cuda", text)
     if "::" in text and ("cg" in text or "cooperative_groups" in text):
         yield from _find_groups(text)
     if unit.bodies or "32" in text or "_sync" in text:  # translation writes 32 as the width of a shuffle

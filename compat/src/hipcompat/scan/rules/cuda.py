@@ -69,6 +69,13 @@ CUDA_RULES = (
         example="using Scan = cub::TripleChevronFactory;",
     ),
     Rule(
+        id="thrust-cuda", severity="error",
+        title="a part of Thrust that is CUDA's alone: thrust::cuda, thrust::system::cuda, their headers",
+        advice="use thrust::device, which means either; or thrust::hip of thrust/system/hip under a guard for HIP",
+        evidence="https://rocm.docs.amd.com/projects/rocThrust/en/latest/",
+        example="void f() { thrust::sort(thrust::cuda::par.on(s), a, b); }",
+    ),
+    Rule(
         id="cuda-arch-guard", severity="warning",
         title="__CUDA_ARCH__ is not defined here: device code takes the branch for the host",
         advice="ask __HIP_DEVICE_COMPILE__ for the device pass, and features one by one",
