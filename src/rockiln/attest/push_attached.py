@@ -9,22 +9,28 @@ from typing import Any
 
 from rockiln.attest.attached import Attachment, read_attached
 from rockiln.console import Console
-from rockiln.errors import RegistryError
+from rockiln.errors import RegistryError, VerificationError
 from rockiln.image_config import encode
 from rockiln.media_types import MANIFEST_TYPE
 from rockiln.registry.protocol import Manifest, Repository, source_of_bytes
 from rockiln.shape_faults import name_shape_fault
 
 
-def push_if_attested(repository: Repository, folder: Path, digest: str, console: Console) -> tuple[str, ...]:
-    """What `rockiln attest` left in `folder` for the image `digest`; nothing where that is of another image."""
-    if not os.path.lexists(folder / "index.json"):
+def read_of_image(folder: Path, digest: str, console: Console) -> tuple[Attachment, ...]:
+    """What `rockiln attest` left in `folder` for the image `digest`; nothing where that is of another image.
+
+    Raises VerificationError for a folder that is there and holds something else, or less.
+    """
+    if not os.path.lexists(folder):
         return ()
+    if not os.path.lexists(folder / "index.json"):
+        message = f"{folder} is there, and cannot be read: it has no index.json"
+        raise VerificationError(message, hint="rockiln attest --key FILE TARGET writes it anew; or remove it")
     attachments = read_attached(folder)
     if any((one.document.get("subject") or {}).get("digest") != digest for one in attachments):
         console.warn(f"{folder} is about another image, and stays here: rockiln attest --key FILE TARGET")
         return ()
-    return push_attachments(repository, attachments)
+    return attachments
 
 
 def push_attachments(repository: Repository, attachments: Sequence[Attachment]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rockiln.console import printable
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.plan import PlannedTarget
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from rockiln.publish.layout import Layout
     from rockiln.registry.client import RegistryClient
     from rockiln.registry_cache.layer_records import RegistryLayers, Trust
-    from rockiln.registry_cache.push_cache import PushedCache
-    from rockiln.sign.keys import PublicKey
+    from rockiln.sign.keys import PrivateKey, PublicKey
 
 
 def add_cache_source(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +68,7 @@ class RemoteCache:
 @contextmanager
 def open_cache(args: argparse.Namespace, invocation: Invocation) -> Iterator[RemoteCache | None]:
     """What --cache-from names; None without it, and, with a warning, where it does not answer or refuses us."""
+    _refuse_lone_key(args.cache_key, args.cache_from, "--cache-from")
     if not args.cache_from:
         yield None
         return
@@ -92,26 +93,58 @@ def open_cache(args: argparse.Namespace, invocation: Invocation) -> Iterator[Rem
         )  # fmt: skip
 
 
-def push_to_cache(
-    planned: PlannedTarget, layout: Layout, destination: Reference, args: argparse.Namespace, invocation: Invocation
-) -> PushedCache | None:
-    """Layers and row to --cache-to; what `destination`, in the same registry, has is mounted from there."""
+@dataclass(frozen=True, kw_only=True)
+class CacheDestination:
+    """Where layers are left for other builds."""
+
+    reference: Reference
+    private: PrivateKey | None
+    """What signs rows; None leaves layers only."""
+
+
+def read_cache_destination(args: argparse.Namespace, invocation: Invocation) -> CacheDestination | None:
+    """What --cache-to and --cache-key say; None without --cache-to. Raises UsageError."""
+    from rockiln.sign.key_files import load_private_key
+
+    _refuse_lone_key(args.cache_key, args.cache_to, "--cache-to")
     if not args.cache_to:
         return None
-    from rockiln.layer_blobs import LayerCache
-    from rockiln.registry_cache.push_cache import push_cache
-    from rockiln.sign.key_files import load_private_key
-    from rockiln.verbs.registry_options import count_threads, open_registry
-
     reference = parse_cache(args.cache_to, "--cache-to")
     private = load_private_key(args.cache_key, invocation.environ) if args.cache_key else None
+    return CacheDestination(reference=reference, private=private)
+
+
+def push_to_cache(
+    planned: PlannedTarget, layout: Layout, destination: Reference, cache: CacheDestination, args: argparse.Namespace,
+    invocation: Invocation,
+) -> None:  # fmt: skip
+    """Layers and row to --cache-to; what `destination`, in the same registry, has is mounted from there.
+
+    A cache that is away or refuses is a warning, as it is for a build: the image is where it was to go.
+    """
+    from rockiln.layer_blobs import LayerCache
+    from rockiln.registry_cache.layer_records import FAULTS
+    from rockiln.registry_cache.push_cache import describe_pushed_cache, push_cache
+    from rockiln.verbs.registry_options import count_threads, open_registry
+
+    reference = cache.reference
     siblings = (destination.repository,) if destination.registry == reference.registry else ()
     folders = invocation.folders
-    with open_registry(reference, args, invocation, to_push=not args.dry_run) as repository:
-        return push_cache(
-            folders.target_path(planned.id), layout, LayerCache(path=folders.layers_path), repository, siblings,
-            count_threads(invocation), invocation.console, private=private, is_dry=args.dry_run,
-        )  # fmt: skip
+    try:
+        with open_registry(reference, args, invocation, to_push=not args.dry_run) as repository:
+            left = push_cache(
+                folders.target_path(planned.id), layout, LayerCache(path=folders.layers_path), repository, siblings,
+                count_threads(invocation), invocation.console, private=cache.private, is_dry=args.dry_run,
+            )  # fmt: skip
+    except FAULTS as fault:
+        invocation.console.warn(f"{planned.id}: the cache {reference.name} did not get all of it: {fault.message}")
+        return
+    invocation.console.say(describe_pushed_cache(left))
+
+
+def _refuse_lone_key(key: Path | None, place: str, option: str) -> None:
+    if key and not place:
+        raise UsageError(f"--cache-key {printable(str(key))}: no {option}", hint=f"add {option} HOST/NAME")
 
 
 def parse_cache(name: str, option: str) -> Reference:

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """Push all targets first: whatever is wrong with the registry shows before the long part."""
     from rockiln.publish.push import describe_pushed
-    from rockiln.verbs.push import push_target
+    from rockiln.verbs.push import push_targets
     from rockiln.verbs.registry_options import read_seal
 
     if not args.dry_run:
@@ -44,8 +44,12 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     chosen = invocation.select(tuple(args.targets))
     if args.key and not args.dry_run:
         _attest(chosen, args.key, invocation)
-    pushed = [push_target(planned, args, invocation) for planned in chosen]
+    sent = push_targets(chosen, args, invocation)
+    pushed = list(sent.pushed)
     answers = [Answer(text=describe_pushed(item), value=item) for item in pushed]
+    if sent.fault:
+        values_so_far = [{"pushed": item} for item in pushed]
+        return Answer(text="\n".join(item.text for item in answers), value=values_so_far, fault=sent.fault)
     if args.dry_run:
         return _preview(chosen, pushed, args, invocation)
     values: list[dict[str, object]] = []
