@@ -13,8 +13,8 @@ import pytest
 from cased_calls import CasedCall, list_cases
 from fake.cpu_route import route_cpu
 from fake_hip.machine import FakeHip
-from golden_calls import find_difference
 from harness.execute import Prepared, describe_call, execute, prepare
+from harness.framework_calls import find_difference
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_jax import ops
 from rockiln_jax.primitives import bind_call

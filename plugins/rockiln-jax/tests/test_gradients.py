@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from golden_calls import find_difference, make_call, pick_case
+from golden_calls import make_call, pick_case
+from harness.framework_calls import find_difference
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_jax.composed import compose
 from rockiln_jax.forms import make_form

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import pytest
 from jax import export
 
-from random_calls.planned import plan_manifest
+from random_calls.planned import write_planned
 from rockiln_jax import Registration, explain, ops, register
 from rockiln_jax.forms import make_form
 from rockiln_jax.lowering import write_attributes
@@ -20,8 +20,6 @@ from rockiln_jax.plugin import initialize
 from rockiln_jax.primitives import bind_call
 from rockiln_kernels.dispatch import Settings, uninstall
 from rockiln_kernels.golden import read_golden
-from rockiln_kernels.pack.manifest import FILE_NAME, dump_manifest
-from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 from rockiln_kernels.table import read_table
 from test_composed import make_params
 
@@ -31,9 +29,7 @@ CALL = re.compile(r"stablehlo\.custom_call @rockiln_call\((.*?)\) \{(.*?)\} : \(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("planned")
-    manifest = plan_manifest("gfx942")
-    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
-    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
+    write_planned(folder, "gfx942")
     return folder
 
 

@@ -11,12 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from random_calls.planned import plan_manifest
+from random_calls.planned import write_planned
 from rockiln_jax import nn, register
 from rockiln_jax.packed_attention import attend_packed, find_call
 from rockiln_kernels.dispatch import Settings, uninstall
-from rockiln_kernels.pack.manifest import FILE_NAME, dump_manifest
-from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 
 
 def _draw(*shape: int, seed: int = 0, dtype: jnp.dtype = jnp.bfloat16) -> jax.Array:
@@ -28,9 +26,8 @@ Q, K, V = _draw(2, 32, 4, 64), _draw(2, 32, 2, 64, seed=1), _draw(2, 32, 2, 64, 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, manifest = tmp_path_factory.mktemp("planned"), plan_manifest("gfx942")
-    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
-    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
+    folder = tmp_path_factory.mktemp("planned")
+    write_planned(folder, "gfx942")
     return folder
 
 

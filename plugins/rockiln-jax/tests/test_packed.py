@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from golden_calls import find_difference
+from harness.framework_calls import find_difference
 from rockiln_jax import ops
 
 SIZE = 3

@@ -15,9 +15,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from fake.cpu_route import route_cpu
 from fake_hip.machine import FakeHip
-from golden_calls import find_difference, make_call
+from golden_calls import make_call
+from harness.framework_calls import find_difference
 from harness.rotation import NIGHTLY, read_rotation
-from random_calls.planned import plan_manifest
+from random_calls.planned import write_planned
 from rockiln_jax import lowering, ops
 from rockiln_jax.calls import OpParams
 from rockiln_jax.forms import make_form
@@ -25,8 +26,6 @@ from rockiln_jax.ops import bind_words
 from rockiln_jax.partitioned import choose_shares, make_layout
 from rockiln_jax.split_rules import Dim, find_rule
 from rockiln_kernels.golden import GoldenCase, read_golden
-from rockiln_kernels.pack.manifest import FILE_NAME, dump_manifest
-from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 from rockiln_kernels.table import read_families, read_origins, read_table
 from sharded_calls import ShardedCall, draw, list_gemms, list_sharded, make_mesh
 
@@ -37,9 +36,8 @@ PARTITIONERS = {"gspmd": False, "shardy": True}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, manifest = tmp_path_factory.mktemp("planned"), plan_manifest("gfx942")
-    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
-    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
+    folder = tmp_path_factory.mktemp("planned")
+    write_planned(folder, "gfx942")
     return folder
 
 

@@ -10,7 +10,8 @@ import pytest
 from jax.experimental.shard_map import shard_map
 from jax.sharding import Mesh, PartitionSpec
 
-from golden_calls import Call, find_difference, make_call, pick_case, stack_like
+from golden_calls import Call, make_call, pick_case, stack_like
+from harness.framework_calls import find_difference
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_kernels.table import read_families, read_origins, read_table
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from random_calls.planned import plan_manifest
-from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, dump_manifest
+from random_calls.planned import plan_manifest, write_planned
+from rockiln_kernels.pack.manifest import FILE_NAME, Manifest
 from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts, dump_parts
 from rockiln_kernels.selection.host import open_pack
 from rockiln_kernels.table import read_table
@@ -22,10 +22,9 @@ def manifest() -> Manifest:
 
 
 @pytest.fixture(scope="module")
-def folder(manifest: Manifest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parts")
-    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
-    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
+    write_planned(folder, "gfx942")
     return folder
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from golden_calls import FLOATS, find_difference, make_call
+from golden_calls import make_call
+from harness.framework_calls import FLOATS, find_difference, make_finite
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_kernels.golden import GoldenCase, read_golden
 from rockiln_kernels.spec import OpSpec
@@ -33,13 +34,6 @@ def has_slopes(spec: OpSpec) -> bool:
 OPS = sorted(name for name, spec in read_table().items() if has_slopes(spec)) if NIGHTLY else sorted(DAILY)
 
 
-def _make_finite(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.dtype.kind in "iu":
-        return array
-    wide = array.astype(np.float32)
-    return np.where(np.isfinite(wide), wide, 0).astype(array.dtype)
-
-
 def pick_case(op: str) -> GoldenCase:
     """The smallest one that has several rows, no special numbers, and none that stands where `limit` cuts."""
     whole = [case for case in read_golden(op) if all(array.size for array in case.inputs.values())]
@@ -61,7 +55,7 @@ def _list_outputs(case: GoldenCase, given: dict[str, Any]) -> list[tf.Tensor]:
 def test_slopes_of_compositions_are_right_in_float64(op: str) -> None:
     """Along a random direction: the sum of all outputs, each weighed, of all inputs moved by one number."""
     case = pick_case(op)
-    own = {name: tf.constant(_make_finite(array)) for name, array in case.inputs.items()}
+    own = {name: tf.constant(make_finite(array)) for name, array in case.inputs.items()}
     varied = [name for name, item in own.items() if item.dtype.name in FLOATS]
     wide = {name: tf.cast(own[name], tf.float64) if name in varied else own[name] for name in own}
     outputs = _list_outputs(case, wide)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from golden_calls import find_difference, make_call
+from golden_calls import make_call
+from harness.framework_calls import find_difference
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_kernels.golden import GoldenCase, read_golden
 from rockiln_kernels.table import read_families, read_origins, read_table

@@ -11,10 +11,8 @@ import pytest
 import tensorflow as tf
 
 import rockiln_tensorflow
-from random_calls.planned import plan_manifest
+from random_calls.planned import write_planned
 from rockiln_kernels.dispatch import Settings, uninstall
-from rockiln_kernels.pack.manifest import FILE_NAME, dump_manifest
-from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 from rockiln_kernels.selection import NotSelectedError
 from rockiln_tensorflow import Registration, explain, ops, register, routing
 
@@ -25,9 +23,7 @@ X = tf.ones([4, 1024], tf.bfloat16)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("planned")
-    manifest = plan_manifest("gfx942")
-    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
-    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
+    write_planned(folder, "gfx942")
     return folder
 
 

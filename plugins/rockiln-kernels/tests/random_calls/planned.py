@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.pack.cache import make_kernel_key
 from rockiln_kernels.pack.code_object import CodeFacts, KernargSlot
 from rockiln_kernels.pack.compile_kernel import Compiled
 from rockiln_kernels.pack.describe import describe_kernel, describe_variant
-from rockiln_kernels.pack.manifest import SCHEMA, Manifest
+from rockiln_kernels.pack.manifest import FILE_NAME, SCHEMA, Manifest, dump_manifest
+from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 from rockiln_kernels.table import make_arch_variants, make_family_variants
 from rockiln_kernels.variant import Kernel
 
@@ -35,6 +37,13 @@ def plan_manifest(arch_name: str, family: str = "") -> Manifest:
         ),
         absent=(),
     )
+
+
+def write_planned(folder: Path, arch_name: str) -> None:
+    """The pack of all ops as a selection reads it: manifest and parts, without code."""
+    manifest = plan_manifest(arch_name)
+    (folder / FILE_NAME).write_text(dump_manifest(manifest), encoding="utf-8")
+    (folder / PARTS_NAME).write_text(dump_parts(manifest), encoding="utf-8")
 
 
 def _invent(kernel: Kernel) -> Compiled:
