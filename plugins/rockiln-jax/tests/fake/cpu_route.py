@@ -14,7 +14,7 @@ import jax
 from jax import ffi
 
 from fake_hip.dispatching import install_over
-from fake_hip.libraries import HEADERS, find_folder
+from fake_hip.libraries import DEVICE_MEMORY, HEADERS, find_folder
 from fake_hip.machine import FakeHip
 from rockiln_jax.lowering import Route, close_route, open_route
 from rockiln_jax.native import make_capsule, open_handler
@@ -29,7 +29,7 @@ TARGET = "rockiln_host_call"
 def build_handler() -> Path:
     """native/buffers.cc with tests/fake/host.cc, kept by their contents."""
     sources = [ROOT / "native" / "buffers.cc", Path(__file__).with_name("host.cc")]
-    path = find_folder([*sources, ROOT / "native" / "buffers.h", *HEADERS]) / "librockiln_jax_host.so"
+    path = find_folder([*sources, ROOT / "native" / "buffers.h", DEVICE_MEMORY, *HEADERS]) / "librockiln_jax_host.so"
     if not path.is_file():
         spec = importlib.util.find_spec("jaxlib")
         assert spec

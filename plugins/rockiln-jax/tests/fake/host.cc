@@ -1,30 +1,9 @@
 // XLA's CPU calls -> the same calls as native/gpu.cc, in the memory of a fake HIP. Tests only.
-#include <dlfcn.h>
-
+#include "../../../rockiln-kernels/tests/fake_hip/device_memory.h"
 #include "buffers.h"
 
 namespace rockiln_jax {
 namespace {
-
-struct Driver {
-  int (*allocate)(void**, std::size_t);
-  int (*release)(void*);
-  int (*copy)(void*, const void*, std::size_t, int);
-} driver;
-
-// Memory of the fake, which the emulator can see; freed with this object.
-class DeviceMemory {
- public:
-  explicit DeviceMemory(std::size_t bytes) { driver.allocate(&address_, bytes ? bytes : 1); }
-  DeviceMemory(DeviceMemory&& other) noexcept : address_(std::exchange(other.address_, nullptr)) {}
-  ~DeviceMemory() {
-    if (address_) driver.release(address_);
-  }
-  void* get() const { return address_; }
-
- private:
-  void* address_ = nullptr;
-};
 
 ffi::Error call(ffi::RemainingArgs operands, ffi::RemainingRets results, std::string_view op,
                 ffi::Span<const std::int32_t> inputs, ffi::Span<const std::int32_t> scalar_kinds,
@@ -56,13 +35,7 @@ ffi::Error call(ffi::RemainingArgs operands, ffi::RemainingRets results, std::st
 }  // namespace rockiln_jax
 
 extern "C" __attribute__((visibility("default"))) int rockiln_jax_use_driver(const char* path) {
-  void* library = dlopen(path, RTLD_NOW);
-  if (!library) return 1;
-  auto& own = rockiln_jax::driver;
-  own.allocate = reinterpret_cast<decltype(own.allocate)>(dlsym(library, "hipMalloc"));
-  own.release = reinterpret_cast<decltype(own.release)>(dlsym(library, "hipFree"));
-  own.copy = reinterpret_cast<decltype(own.copy)>(dlsym(library, "hipMemcpy"));
-  return !own.allocate || !own.release || !own.copy;
+  return use_driver(path);
 }
 
 #pragma GCC visibility push(default)

@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 LAUNCHER = ROOT / "launcher"
 HEADERS = (LAUNCHER / "rockiln.h", LAUNCHER / "rockiln_dispatch.h")
 FAKE = Path(__file__).with_name("fake_hip.cc")
+DEVICE_MEMORY = Path(__file__).with_name("device_memory.h")
+"""What the frameworks' tests copy to the fake and back with."""
 TEST_FLAGS = ("-std=c++17", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread")
 
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from fake_hip.dispatching import install_over
-from fake_hip.libraries import HEADERS, find_folder
+from fake_hip.libraries import DEVICE_MEMORY, HEADERS, find_folder
 from fake_hip.machine import FakeHip
 from rockiln_kernels.dispatch import Dispatcher, read_api_address
 from rockiln_tensorflow.native import bind_functions, load_ops
@@ -41,7 +41,7 @@ def build_kernels() -> Path:
     native = ROOT / "native"
     sources = (native / "call.cc", native / "dtypes.cc", native / "op_table.cc", Path(__file__).with_name("host.cc"))
     headers = sorted((*native.glob("*.h"), *native.glob("*.inc"), ROOT / "hatch_build.py"))
-    folder = find_folder([*sources, *headers, *HEADERS], tf.__version__)
+    folder = find_folder([*sources, *headers, DEVICE_MEMORY, *HEADERS], tf.__version__)
     path = folder / "librockiln_tensorflow_host.so"
     if not path.is_file():
         new = folder / f"host-{os.getpid()}.so"

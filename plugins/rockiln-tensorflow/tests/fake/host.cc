@@ -1,32 +1,9 @@
 // The ops' kernels for DEVICE_CPU: native/call.cc in the memory of a fake HIP. Tests only.
-#include <dlfcn.h>
-
-#include <cstring>
-
+#include "../../../rockiln-kernels/tests/fake_hip/device_memory.h"
 #include "call.h"
 
 namespace rockiln_tensorflow {
 namespace {
-
-struct Driver {
-  int (*allocate)(void**, std::size_t);
-  int (*release)(void*);
-  int (*copy)(void*, const void*, std::size_t, int);
-} driver;
-
-// Memory of the fake, which the emulator can see; freed with this object.
-class DeviceMemory {
- public:
-  explicit DeviceMemory(std::size_t bytes) { driver.allocate(&address_, bytes ? bytes : 1); }
-  DeviceMemory(DeviceMemory&& other) noexcept : address_(std::exchange(other.address_, nullptr)) {}
-  ~DeviceMemory() {
-    if (address_) driver.release(address_);
-  }
-  void* get() const { return address_; }
-
- private:
-  void* address_ = nullptr;
-};
 
 class HostCall : public CallKernel {
  public:
@@ -71,11 +48,5 @@ class HostCall : public CallKernel {
 }  // namespace rockiln_tensorflow
 
 extern "C" __attribute__((visibility("default"))) int rockiln_tensorflow_use_driver(const char* path) {
-  void* library = dlopen(path, RTLD_NOW);
-  if (!library) return 1;
-  auto& own = rockiln_tensorflow::driver;
-  own.allocate = reinterpret_cast<decltype(own.allocate)>(dlsym(library, "hipMalloc"));
-  own.release = reinterpret_cast<decltype(own.release)>(dlsym(library, "hipFree"));
-  own.copy = reinterpret_cast<decltype(own.copy)>(dlsym(library, "hipMemcpy"));
-  return !own.allocate || !own.release || !own.copy;
+  return use_driver(path);
 }
