@@ -11,7 +11,7 @@ from hipcompat.facts import provided
 from hipcompat.scan.detect.literals import find_runs
 from hipcompat.scan.detect.unit import Unit, defines_itself, make_unit
 from hipcompat.scan.lexer import lex
-from hipcompat.scan.text import is_binary, read_text
+from hipcompat.scan.text import Text, is_binary, read_text
 from hipcompat.translate.edit import Edit, apply_edits
 from hipcompat.translate.names import find_hip_name, find_name_edits
 from hipcompat.translate.overloads import find_overload_edits
@@ -46,7 +46,7 @@ def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sou
     text in UTF-16 or UTF-32, comes back as it is.
     """
     text = read_text(content)
-    if is_binary(content) or text.raw.encode("latin-1") not in {content, content[3:]}:
+    if is_binary(content) or not _is_bytewise(content, text):
         return Renamed(content=content, count=0)
     mark = content[: len(content) - len(text.raw)]
     unit = make_unit(text.raw)
@@ -60,9 +60,24 @@ def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sou
     if path.suffix in SOURCES:
         top = (_RUNTIME if _lacks_runtime(became) else "") + _list_implicit_headers(unit) + top
     if top:
-        became = top + became
+        became = (top.replace("\n", "\r\n") if text.raw.partition("\n")[0].endswith("\r") else top) + became
         edits.append(Edit(start=0, end=0, text=top))
     return Renamed(content=mark + became.encode("latin-1"), count=len(edits))
+
+
+def find_obstacle(content: bytes, path: PurePath) -> str:
+    """Why a file that has something to translate comes back as it is; nothing where it does not."""
+    if is_binary(content):
+        return "it is binary" if path.suffix.startswith(".cu") else ""
+    text = read_text(content)
+    if _is_bytewise(content, text) or not rename(text.raw.encode("latin-1"), path).count:
+        return ""
+    return "it is UTF-16 or UTF-32, which clang does not read; save it as UTF-8"
+
+
+def _is_bytewise(content: bytes, text: Text) -> bool:
+    """The text is in the file byte by byte, but for a mark before it."""
+    return text.raw.encode("latin-1") in {content, content[3:]}
 
 
 def _place(edits: Iterable[Edit], unit: Unit) -> Iterator[Edit]:

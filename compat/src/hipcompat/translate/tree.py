@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from hipcompat.scan.finding import Finding, Skipped
 from hipcompat.scan.rule import Target
 from hipcompat.scan.scanner import LARGEST_BYTES, Scanned, scan_bytes
 from hipcompat.scan.tree import Candidate, find_files
-from hipcompat.translate.rename import rename
+from hipcompat.translate.rename import find_obstacle, rename
 
 _INCLUDED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 
@@ -55,20 +55,26 @@ class Translated:
 
 
 def translate_tree(
-    paths: Sequence[Path], target: Target, *, output_path: Path | None = None, strings: bool = False
-) -> Iterator[Translated]:
+    paths: Sequence[Path], target: Target, *, output_path: Path | None = None, strings: bool = False,
+    on_left: Callable[[Skipped], None] = lambda _: None,
+) -> Iterator[Translated]:  # fmt: skip
     """Each C, C++ and CUDA file below the paths, sorted. With `output_path`, their trees are laid out there.
 
     .cu files become .hip there, and includes of them follow. Without it, files keep their names. What lies in
-    `output_path` is no input. Raises UsageError where two files would go to one place, or one over its own source;
-    FileError for a path that is not there.
+    `output_path` is no input. `on_left` gets each file that is left as it is though it is to be translated: too large
+    ones, which are not among the results, and such as are not text of 8 bits. Raises UsageError where two files would
+    go to one place, or one over its own source; FileError for a path that is not there.
     """
     places: dict[Path, str] = {}
     for root in paths:
         if output_path is not None and root.is_dir() and output_path.resolve() == root.resolve():
             raise UsageError(f"{root} is both what is read and where the result goes", hint="--in-place, or another -o")
         for file in find_files([root], left_out=output_path):
-            if file.language != "cuda" or file.size_bytes > LARGEST_BYTES:
+            if file.language != "cuda":
+                continue
+            if file.size_bytes > LARGEST_BYTES:
+                limit = LARGEST_BYTES // 1024 // 1024
+                on_left(Skipped(path=file.path, reason=f"it is larger than {limit} MB; split it"))
                 continue
             place = _find_place(Path(file.path), root, output_path)
             if other := places.get(place):
@@ -76,7 +82,10 @@ def translate_tree(
             if output_path is not None and place.resolve() == Path(file.path).resolve():
                 raise UsageError(f"{file.path} would be written over", hint="--in-place, or another folder for -o")
             places[place] = file.path
-            yield _translate_file(file, place, target, strings=strings, renames_sources=output_path is not None)
+            done = _translate_file(file, place, target, strings=strings, renames_sources=output_path is not None)
+            if reason := "" if done.count else find_obstacle(done.before, done.path):
+                on_left(Skipped(path=file.path, reason=reason))
+            yield done
 
 
 def _find_place(path: Path, root: Path, output_path: Path | None) -> Path:
@@ -99,15 +108,16 @@ def _translate_file(
 
 
 def write_files(files: Iterable[Translated]) -> None:
-    """Each appears whole or not at all, with the mode of the file it comes from."""
+    """Each appears whole or not at all, with the mode of the file it comes from. In place, a link stays one."""
     for file in files:
-        file.output_path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=file.output_path.parent, prefix=f".{file.output_path.name}.")
+        place = file.path.resolve() if file.output_path == file.path else file.output_path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
         try:
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(file.content)
             Path(name).chmod(file.path.stat().st_mode & 0o777)
-            Path(name).replace(file.output_path)
+            Path(name).replace(place)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

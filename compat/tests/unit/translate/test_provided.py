@@ -39,8 +39,9 @@ def test_source_that_needs_hipcompats_headers_says_which_and_where(tmp_path: Pat
     (file,) = translate_tree([tmp_path], Target())
     assert file.find_headers() == ("hipcompat/cache_hints.h", "cooperative_groups/reduce.h")
     arguments = argparse.Namespace(
-        paths=[tmp_path], mode="rename", output=None, in_place=False, check=True, diff=None, arch=[], nvrtc=False
-    )
+        paths=[tmp_path], mode="rename", output=None, in_place=False, check=True, diff=None, arch=[], nvrtc=False,
+        guards=False, rocm_path=None,
+    )  # fmt: skip
     text = answer(arguments).text
     assert "HIP has no cooperative_groups/reduce.h, hipcompat/cache_hints.h; hipcompat has" in text
     assert f"-I {SHIM_PATH}" in text

@@ -130,3 +130,65 @@ def test_two_files_for_one_place_are_refused(source: Path, tmp_path: Path) -> No
     (source / "k.hip").write_bytes(b"")
     with pytest.raises(UsageError, match="would both become"):
         list(translate_tree([source], Target(), output_path=tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--guards"], "--guards is for headers over the source"),
+        (["--rocm-path", "/x"], "--rocm-path is for headers over the source"),
+        (["--mode", "shim", "--nvrtc"], "--nvrtc changes the source"),
+        (["--mode", "shim", "--rocm-path", "/x"], "--rocm-path writes a copy"),
+        (["--mode", "shim", "--guards"], "--guards writes copies"),
+        (["--mode", "shim", "--diff", "d"], "shim mode leaves the source as it is"),
+    ],
+)
+def test_what_a_mode_does_not_read_is_refused(
+    words: list[str], told: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["translate", str(source), *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_headers_that_are_not_there_leave_nothing_half_written(source: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    words = ["--mode", "shim", "-o", str(output), "--rocm-path", str(tmp_path / "none")]
+    assert main(["translate", str(source), *words]) == 7
+    assert not output.exists()
+
+
+def test_a_link_in_place_stays_one(source: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.cu"
+    link.symlink_to(source / "k.cu")
+    assert main(["translate", str(link), "--in-place"]) == 0
+    assert link.is_symlink()
+    assert b"hipDeviceSynchronize" in (source / "k.cu").read_bytes()
+
+
+def test_text_of_16_bits_is_said_to_be_left(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wide = source / "wide.cu"
+    wide.write_bytes("void f() { cudaFree(p); }".encode("utf-16"))
+    (source / "resource.h").write_bytes("#define ID 1\n".encode("utf-16"))
+    for words in (["--check"], ["-o", str(tmp_path / "out")]):
+        assert main(["translate", str(wide), *words]) == 3
+        printed = capsys.readouterr()
+        assert "wide.cu is left as it is: it is UTF-16 or UTF-32" in printed.out
+        assert "1 file could not be translated" in printed.err
+    assert main(["translate", str(source / "resource.h")]) == 0
+
+
+def test_a_file_that_is_too_large_is_said_to_be_left(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hipcompat.translate.tree.LARGEST_BYTES", 50)
+    assert main(["translate", str(source / "k.cu")]) == 4
+    assert "k.cu is left as it is: it is larger than 0 MB" in capsys.readouterr().err
+    assert main(["translate", str(source), "--json"]) == 3
+    (left,) = json.loads(capsys.readouterr().out)["left"]
+    assert left == {"path": str(source / "k.cu"), "reason": "it is larger than 0 MB; split it"}
+
+
+def test_inserted_includes_end_as_the_file_does(source: Path) -> None:
+    (source / "k.cu").write_bytes(b"__global__ void k() {}\r\n")
+    assert main(["translate", str(source / "k.cu"), "--in-place"]) == 0
+    assert (source / "k.cu").read_bytes() == b"#include <hip/hip_runtime.h>\r\n__global__ void k() {}\r\n"
