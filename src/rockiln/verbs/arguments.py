@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
+from rockiln.console import printable
 from rockiln.errors import UsageError
 
 
@@ -80,9 +82,20 @@ def refuse_folder(path: Path, option: str) -> None:
         raise UsageError(f"{option}: {path} is a folder", hint=f"{option} names a file; name one in that folder")
 
 
+def refuse_input(path: Path, option: str, inputs: Iterable[Path | None]) -> None:
+    """What is read is not written over, under whatever name it is given twice."""
+    for one in inputs:
+        if one and path.exists() and one.exists() and path.samefile(one):
+            hint = f"{option} names a file that is written: choose another one"
+            raise UsageError(f"{option}: {printable(str(path))} is read, too", hint=hint)
+
+
 def positive(text: str) -> int:
     """A whole number of at least 1."""
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:  # argparse would name this function
+        number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text or 'nothing'} is not a number of at least 1")
     return number

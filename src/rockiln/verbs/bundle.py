@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rockiln.invocation import Invocation
 from rockiln.verbs.answer import Answer, format_bytes
-from rockiln.verbs.arguments import add_fetch_options, add_jobs, add_json, add_targets, refuse_folder
+from rockiln.verbs.arguments import add_fetch_options, add_jobs, add_json, add_targets, refuse_folder, refuse_input
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +27,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     from rockiln.store import Store
 
     refuse_folder(args.output, "--output")
+    refuse_input(args.output, "--output", (args.bundle,))
     options = BuildOptions(relock_gone=args.relock_gone, bundle_path=args.bundle)
     targets = tuple(
         fetch_target(planned, require(invocation.lock, planned, invocation.matrix), invocation, options)

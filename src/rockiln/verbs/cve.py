@@ -15,7 +15,7 @@ from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.shape_faults import name_shape_fault
 from rockiln.verbs.answer import Answer, tabulate
-from rockiln.verbs.arguments import add_json, require_file_path
+from rockiln.verbs.arguments import add_json, refuse_input, require_file_path
 from rockiln.verbs.attest import SBOM_FILE
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     sbom_path, sbom = _read_sbom(args.image, invocation)
     reports = [read_report(_read(path), printable(str(path))) for path in args.scan]
     waivers_path = find_waivers_file(args.waivers, invocation.folders.project_path)
+    if args.vex:
+        refuse_input(args.vex, "--vex", (sbom_path, *args.scan, waivers_path))
     waivers = read_waivers(waivers_path) if waivers_path else ()
     fail_on = "critical" if args.fail_on == "never" else args.fail_on
     rules = Rules(fail_on=fail_on, date=_choose_date(args.date, invocation), only_fixable=args.only_fixable)

@@ -15,7 +15,7 @@ from rockiln.jsonable import write_value
 from rockiln.plan import PlannedTarget
 from rockiln.registry.reference import Reference, is_reference
 from rockiln.verbs.answer import Answer
-from rockiln.verbs.arguments import add_engine, add_jobs, add_json, require_file_path
+from rockiln.verbs.arguments import add_engine, add_jobs, add_json, refuse_input, require_file_path
 from rockiln.verbs.registry_options import add_registry_options, add_signing
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def _require_sense(args: argparse.Namespace, images: int, globs: tuple[str, ...]
         raise UsageError("--junit holds one target's report", hint="name one target")
     if args.junit:
         require_file_path(args.junit, "--junit")
+        refuse_input(args.junit, "--junit", (args.key, args.ca))
     if args.attest and globs:
         hint = "rockiln push TARGET prints HOST/NAME@sha256:…; results are attached to that"
         raise UsageError(f"--attest: {globs[0]} is not published", hint=hint)

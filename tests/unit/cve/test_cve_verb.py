@@ -133,3 +133,16 @@ def test_report_that_finds_nothing_in_this_very_image_passes(
     code, text, _ = run(capsys, *words)
     assert code == 0
     assert "nothing found" in text
+
+
+@pytest.mark.parametrize("name", ["scan.json", "sbom.cdx.json", "waivers.toml", "./link"])
+def test_document_is_not_written_over_what_is_read(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    waivers = tmp_path / "waivers.toml"
+    waivers.write_text(f'{WAIVER}expires = "2026-03-31"\n')
+    (tmp_path / "link").symlink_to(tmp_path / "scan.json")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    code, _, said = run(capsys, *words, "--waivers", str(waivers), "--vex", str(tmp_path / name))
+    assert (code, f"--vex: {tmp_path / name} is read, too" in said) == (2, True)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
