@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rockiln.errors import UsageError
+from rockiln.errors import PromotionError, UsageError
 from rockiln.registry.reference import Reference, parse_reference
 from rockiln.tables import suggest
 
@@ -33,3 +33,14 @@ def list_siblings(template: str, framework: str, frameworks: Iterable[str]) -> t
     own = find_destination(template, framework).repository
     found = (find_destination(template, other).repository for other in frameworks)
     return tuple(dict.fromkeys(repository for repository in found if repository != own))
+
+
+def require_own_place(reference: Reference, template: str, framework: str, frameworks: Iterable[str]) -> None:
+    """Raises PromotionError where matrix.toml gives the repository to another framework: its tags are that one's."""
+    if not template or find_destination(template, framework).name == reference.name:
+        return
+    for other in dict.fromkeys(frameworks):
+        if other != framework and find_destination(template, other).name == reference.name:
+            message = f"{reference.name} is for {other}, by [publish] of matrix.toml, and the image is of {framework}"
+            hint = f"push and promote it in {find_destination(template, framework).name}"
+            raise PromotionError(f"{message}: no tag moves", hint=hint)

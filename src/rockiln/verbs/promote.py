@@ -62,6 +62,7 @@ def promote_reference(
     date = choose_date(args.date, invocation.environ, invocation.clock())
     images = read_published(repository, reference.digest)
     planned = find_row(images, reference, invocation)
+    require_place(planned, reference, invocation)
     attested = [
         find_attested(repository, image.manifest.digest, opener, allow_unsigned=args.allow_unsigned)
         for image in images
@@ -72,6 +73,14 @@ def promote_reference(
     tags = make_tags(planned, invocation.plan, invocation.matrix.publish, images[0].labels, date)
     sign = read_index_signer(args, invocation.environ)
     return promote_images(repository, images, verdict, tags, is_dry=args.dry_run, sign=sign)
+
+
+def require_place(planned: PlannedTarget, reference: Reference, invocation: Invocation) -> None:
+    """Raises PromotionError where a row's tags would stand in a repository of another framework."""
+    from rockiln.publish.destinations import require_own_place
+
+    frameworks = (row.target.framework for row in invocation.plan.targets)
+    require_own_place(reference, invocation.matrix.publish.repository, planned.target.framework, frameworks)
 
 
 def find_row(images: tuple[Published, ...], reference: Reference, invocation: Invocation) -> PlannedTarget:

@@ -42,6 +42,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if not args.dry_run:
         read_seal(args, invocation.environ)
     chosen = invocation.select(tuple(args.targets))
+    _require_places(chosen, args, invocation)
     if args.key and not args.dry_run:
         _attest(chosen, args.key, invocation)
     sent = push_targets(chosen, args, invocation)
@@ -60,6 +61,16 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         if finished.fault:
             break
     return Answer(text="\n".join(item.text for item in answers), value=values, fault=answers[-1].fault)
+
+
+def _require_places(chosen: tuple[PlannedTarget, ...], args: argparse.Namespace, invocation: Invocation) -> None:
+    """What promote would refuse at last is refused at first."""
+    from rockiln.publish.destinations import find_destination
+    from rockiln.verbs.promote import require_place
+
+    template = args.to or invocation.matrix.publish.repository
+    for planned in chosen:
+        require_place(planned, find_destination(template, planned.target.framework), invocation)
 
 
 def _preview(

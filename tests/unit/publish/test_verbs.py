@@ -179,3 +179,22 @@ def test_silent_registry_is_said_with_its_exit_code(project: Project, capsys: Sa
     said = capsys.readouterr().err
     assert "127.0.0.1:1/jax" in said
     assert "Connection refused" in said
+
+
+def test_tags_stay_out_of_another_frameworks_repository(
+    project: Project, server: RegistryServer, outcomes: dict[str, int], capsys: Said
+) -> None:
+    del outcomes
+    matrix = project.path / "matrix.toml"
+    matrix.write_text(f'{matrix.read_text()}\n[publish]\nrepository = "{server.host}/rk/{{framework}}"\n')
+    wrong, digest = f"{server.host}/rk/torch", project.reference(CPU_ID).partition("@")[2]
+    assert project.run("push", CPU_ID, "--to", wrong) == 0
+    assert project.run("smoke", f"{wrong}@{digest}", "--attest", "--unsigned") == 0
+    capsys.readouterr()
+    assert project.run("promote", f"{wrong}@{digest}", "--allow-unsigned") == 21
+    assert f"{wrong} is for torch, by [publish] of matrix.toml, and the image is of jax" in capsys.readouterr().err
+    asked = len(server.asked)
+    assert project.run("publish", CPU_ID, "--to", wrong, "--unsigned") == 21
+    assert len(server.asked) == asked
+    assert server.repo("rk/torch").tags.keys() <= {f"sha256-{digest.partition(':')[2]}"}
+    assert project.run("publish", CPU_ID, "--to", f"{server.host}/elsewhere/jax", "--unsigned") == 0
