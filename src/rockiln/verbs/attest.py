@@ -17,6 +17,7 @@ from rockiln.plan import PlannedTarget
 from rockiln.shape_faults import name_shape_fault
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets
+from rockiln.verbs.circumstances import add_circumstances, read_circumstances
 from rockiln.verbs.image_words import ATTACHED, ask_row
 
 if TYPE_CHECKING:
@@ -44,24 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """TARGET..., --key, what provenance says, --json."""
     add_targets(parser)
     parser.add_argument("--key", type=Path, metavar="FILE", help="sign with it; its password is in COSIGN_PASSWORD")
-    parser.add_argument("--builder", metavar="URI", default="", help="who builds, for the provenance")
-    parser.add_argument("--invocation-id", metavar="TEXT", default="", help="the run of the CI, for the provenance")
-    parser.add_argument("--started-on", metavar="TIME", default="", help="RFC 3339; no time is said if it is not given")
-    parser.add_argument("--source", metavar="URI", default="", help="where the project comes from, for the provenance")
-    parser.add_argument("--revision", metavar="COMMIT", default="", help="of --source")
+    add_circumstances(parser)
     add_json(parser)
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """One target after the other."""
-    from rockiln.attest.provenance import LOCAL_BUILDER, Circumstances
     from rockiln.sign.key_files import load_private_key
 
+    circumstances = read_circumstances(args)
     key = load_private_key(args.key, invocation.environ) if args.key else None
-    circumstances = Circumstances(
-        builder_id=args.builder or LOCAL_BUILDER, invocation_id=args.invocation_id, started_on=args.started_on,
-        source_uri=args.source, source_revision=args.revision,
-    )  # fmt: skip
     attested = [
         attest_target(planned, invocation, key, circumstances) for planned in invocation.select(tuple(args.targets))
     ]
