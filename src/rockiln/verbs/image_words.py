@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rockiln.console import printable
 from rockiln.errors import RegistryError, RockilnError, UsageError
 from rockiln.invocation import Invocation
 
@@ -32,6 +33,9 @@ def open_images(
     path = Path(word)
     if word.startswith(REGISTRY) or ("/" in word and not path.exists() and has_host(word)):
         name = word.removeprefix(REGISTRY)
+        if attached:
+            hint = "what is attached to a published image is read from its registry: leave out --attached"
+            raise UsageError(f"--attached {printable(str(attached))}: {name} is in a registry", hint=hint)
         with _open_registry(name, invocation, access, row or _find_row(name, invocation)) as source:
             yield (source,)
     elif "/" in word or path.exists():

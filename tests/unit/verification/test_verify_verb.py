@@ -81,3 +81,13 @@ def test_key_pair_is_written_and_never_replaced(
     before = private_path.read_bytes()
     code, _, said = run(capsys, "generate-key", "--output", tmp_path / "ci")
     assert (code, "is there already" in said, private_path.read_bytes() == before) == (2, True, True)
+
+
+@pytest.mark.parametrize("verb", ["verify", "pull"])
+def test_attached_is_not_ignored_for_an_image_in_a_registry(
+    signed: SignedImage, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    words = ("--attached", signed.path / "attached", "--key", signed.path / "cosign.pub")
+    code, _, said = run(capsys, verb, "127.0.0.1:1/you/jax:tag", *words)
+    assert code == 2
+    assert f"--attached {signed.path / 'attached'}: 127.0.0.1:1/you/jax:tag is in a registry" in said
