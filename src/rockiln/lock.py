@@ -153,8 +153,9 @@ def find_own_faults(locked: LockedTarget, planned: PlannedTarget, matrix: Matrix
     for name in sorted(trees.keys() & set(names)):
         if name not in distributions or distributions[name].hash_sources() != trees[name]:
             says[name] = f"is stale: the sources of {name} changed after it was locked"
+    way = f"run: rockiln lock {planned.id}, or rockiln build --relock-own {planned.id}"
     for _, message in sorted(says.items()):
-        yield _fault(planned, message)
+        yield _fault(planned, message, way)
 
 
 def _fault(planned: PlannedTarget, message: str, hint: str = "") -> LockFault:

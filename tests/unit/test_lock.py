@@ -176,7 +176,7 @@ def test_own_distribution_makes_the_lock_stale_when_its_sources_change(tmp_path:
     (folder / "code.py").write_text("")
     with pytest.raises(LockError, match="is stale: the sources of rockiln-demo changed after it was locked") as error:
         require(lock, planned, matrix)
-    assert error.value.hint == f"run: rockiln lock {planned.id}"
+    assert error.value.hint == f"run: rockiln lock {planned.id}, or rockiln build --relock-own {planned.id}"
     assert has_current_inputs(lock, planned, matrix), "the rest stays as it is locked"
 
 
