@@ -11,6 +11,7 @@ from hipcompat.scan.detect.assembly import find_asm_hits
 from hipcompat.scan.detect.includes import find_include_hits
 from hipcompat.scan.detect.literals import find_option_hits, read_kernel_strings
 from hipcompat.scan.detect.names import Meaning, find_meaning
+from hipcompat.scan.detect.overloads import find_overload_hits
 from hipcompat.scan.detect.shared_memory import find_shared_memory_hits
 from hipcompat.scan.detect.signatures import find_signature_hits
 from hipcompat.scan.detect.unit import Unit, defines_itself
@@ -52,6 +53,7 @@ def _find_code_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     hits += patterns.find_pattern_hits(unit, renamed)
     hits += find_wave_hits(unit)
     hits += find_signature_hits(unit)
+    hits += find_overload_hits(unit)
     hits += find_shared_memory_hits(unit)
     hits += find_asm_hits(unit)
     hits += find_value_hits(unit)

@@ -33,6 +33,23 @@ _GROUP_ALGORITHMS = frozenset((
 _GROUP_FEATURES = frozenset((
     "this_cluster", "cluster_group", "labeled_partition", "invoke_one", "invoke_one_broadcast", "experimental",
 ))  # fmt: skip
+_USING_GROUPS = re.compile(r"\busing\s+namespace\s+(?:::\s*)?cooperative_groups\b")
+_BARE_GROUPS = re.compile(
+    r"(?<![\w.>:])(this_cluster|cluster_group|labeled_partition|invoke_one(?:_broadcast)?|inclusive_scan_update"
+    r"|exclusive_scan_update|reduce_update_async|reduce_store_async)\b"
+)
+_GROUP_VARIABLE = re.compile(
+    r"\b(?:grid_group|thread_block)\s+(?:const\s+)?&?\s*(\w+)"
+    r"|\bauto\s+(?:const\s+)?&?\s*(\w+)\s*=\s*(?:\w+\s*::\s*)?this_(?:grid|thread_block)\s*\("
+)
+_GROUP_MEMBER = re.compile(
+    r"\b(\w+)(?:\(\s*\))?\s*\.\s*(dim_threads|num_blocks|dim_blocks|block_rank|block_index|barrier_arrive|barrier_wait)\s*\("
+)
+"""What HIP 7.2's thread_block and grid_group do not have."""
+_CUB_MACRO = re.compile(
+    r"(?<!\w)CUB_(?:PTX_(?:LOG_)?WARP_THREADS|(?:LOG_)?WARP_THREADS|QUOTIENT_(?:CEILING|FLOOR)|ROUND_(?:UP|DOWN)_NEAREST|MIN|MAX"
+    r"|PTX_ARCH|VERSION|(?:PTX_)?(?:LOG_)?SMEM_BANKS|PTX_SMEM_BANKS|CAT)\b"
+)
 _LANES = re.compile(r"[&%/>](?:(?<=&)\s*(?:31|0[xX]1[fF])|(?<=[%/])\s*32|(?<=>)>\s*5)[uU]?\b(?![\w.'])")
 _LANE_WORDS = re.compile(r"lane|warp|threadIdx|\btid\b|\btx\b|thread_?[iI]d|thread_rank|linear_?tid", re.IGNORECASE)
 _WARP_CONSTANT = re.compile(
@@ -68,10 +85,9 @@ def find_pattern_hits(unit: Unit, renamed: Counter[str]) -> Hits:
     if "cuda" in text:
         yield from (hit for hit in _simple(_LIBCUXX, "libcu++", text) if _is_missing(text, hit))
         yield from _find_device_calls(unit)
-        if "thrust" in text:
-            yield from _simple(_THRUST, "thrust-cuda", text)
     if "::" in text and ("cg" in text or "cooperative_groups" in text):
         yield from _find_groups(text)
+    yield from _find_more(unit)
     if unit.bodies or "32" in text or "_sync" in text:  # translation writes 32 as the width of a shuffle
         yield from _find_lanes(text)
         yield from _simple(_WARP_CONSTANT, "warp-32", text)
@@ -84,6 +100,17 @@ def find_pattern_hits(unit: Unit, renamed: Counter[str]) -> Hits:
         yield from _find_lists(unit)
     if "##" in text:
         yield from (hit for hit in _simple(_PASTED, "name-paste", text) if is_directive(text, hit.start))
+
+
+def _find_more(unit: Unit) -> Hits:
+    """What a part of the text makes possible at all."""
+    text = unit.text
+    if "CUB_" in text:
+        yield from (hit for hit in _simple(_CUB_MACRO, "cub-missing", text) if _is_cubs_macro(unit, hit))
+    if "thrust" in text:
+        yield from _simple(_THRUST, "thrust-cuda", text)
+    if "cooperative_groups" in text:
+        yield from _find_group_parts(text)
 
 
 def _simple(pattern: re.Pattern[str], rule: str, text: str) -> Hits:
@@ -150,6 +177,21 @@ def _find_groups(text: str) -> Hits:
             yield Hit(rule="cg-algorithm", start=match.start(), end=match.end(), detail=match[1])
         elif match[1] in _GROUP_FEATURES:
             yield Hit(rule="cg-feature", start=match.start(), end=match.end(), detail=match[1])
+
+
+def _is_cubs_macro(unit: Unit, hit: Hit) -> bool:
+    """Not the file's own, and not asked for by #if."""
+    return unit.text[hit.start : hit.end] not in unit.macros and not is_directive(unit.text, hit.start)
+
+
+def _find_group_parts(text: str) -> Hits:
+    """Names without their namespace, and members, by the variables that hold a block or the grid."""
+    if _USING_GROUPS.search(text):
+        yield from _simple(_BARE_GROUPS, "cg-feature", text)
+    groups = {"this_grid", "this_thread_block", *(match[1] or match[2] for match in _GROUP_VARIABLE.finditer(text))}
+    for match in _GROUP_MEMBER.finditer(text):
+        if match[1] in groups:
+            yield Hit(rule="cg-feature", start=match.start(2), end=match.end(2), detail=match[2])
 
 
 def _find_lanes(text: str) -> Hits:

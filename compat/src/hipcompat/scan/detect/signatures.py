@@ -22,20 +22,33 @@ _ENTRY_POINTS = frozenset((
     "cudaGetDriverEntryPoint", "cudaGetDriverEntryPointByVersion", "cuGetProcAddress", "cuGetProcAddress_v2",
 ))  # fmt: skip
 """HIP's function for them has other arguments, or takes HIP's names, which are in strings."""
-_NAMES = frozenset((*_LOCATIONS, *_WITH_EDGES, *_ENTRY_POINTS))
+_OTHER_TYPES = frozenset(("cuFuncSetAttribute", "cublasLtGetVersion"))
+"""HIP's takes the runtime's enumeration; a handle, and a pointer for the answer."""
+_LINKER = re.compile(r"(?<![\w.>])(?:cuLink(?:Create|Add\w+|Complete|Destroy)|CUlinkState)\b")
+_HIPRTC = frozenset(("nvrtc.h", "hip/hiprtc.h"))
+_NAMES = frozenset((*_LOCATIONS, *_WITH_EDGES, *_ENTRY_POINTS, *_OTHER_TYPES))
 _LOCATION = re.compile(r"\b(?:cuda|hip)MemLocation\s+(\w+)")
 
 
 def find_signature_hits(unit: Unit) -> Hits:
     """The arguments decide."""
+    yield from _find_linker(unit)
     if not any(name in unit.text for name in _NAMES):
         return
     locations = find_locations(unit)
     for call in find_calls(unit, _NAMES):
         if takes_location(call, unit, locations):
             yield Hit(rule="api-too-new", start=call.start, end=call.end, detail=f"{call.name} of a location")
-        elif call.name in _ENTRY_POINTS or _WITH_EDGES.get(call.name) == len(call.arguments):
+        elif call.name in _ENTRY_POINTS | _OTHER_TYPES or _WITH_EDGES.get(call.name) == len(call.arguments):
             yield Hit(rule="api-signature", start=call.start, end=call.end, detail=call.name)
+
+
+def _find_linker(unit: Unit) -> Hits:
+    """HIP's linker is hipRTC's, whose header hip_runtime.h does not bring; a header of the project's may."""
+    names = {include.name for include in unit.includes}
+    may_bring = any(include.is_quoted for include in unit.includes) or names & _HIPRTC
+    if "cuda.h" in names and not may_bring and (match := _LINKER.search(unit.text)):
+        yield Hit(rule="api-signature", start=match.start(), end=match.end(), detail=f"{match.group()} without nvrtc.h")
 
 
 def find_locations(unit: Unit) -> frozenset[str]:

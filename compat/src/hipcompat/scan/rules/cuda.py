@@ -21,8 +21,8 @@ CUDA_RULES = (
     ),
     Rule(
         id="api-signature", severity="error",
-        title="arguments that HIP's function does not take: data of a graph's edges, names of CUDA's driver in strings",
-        advice="use CUDA 12's signature without edges; call a function of the driver by its name, which is translated",
+        title="arguments that HIP's function does not take: edges of a graph, names of the driver; or no header of it",
+        advice="use CUDA 12's signature without edges; cast a CUfunction_attribute; include nvrtc.h for cuLinkCreate",
         evidence="https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html",
         example="void f() { cudaGraphAddDependencies(graph, &from, &to, nullptr, 1); }",
     ),

@@ -132,6 +132,20 @@ KERNEL_RULES = (
         example="__global__ void k() { __nanosleep(100); }",
     ),
     Rule(
+        id="device-overload", severity="error",
+        title="a device function that HIP has, called with a type for which it has no overload, or two",
+        advice="cast to a type that it takes (__ffsll of unsigned long long), or write the function for this one",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/reference/math_api.html",
+        example="__global__ void k(unsigned long long votes, int *y) { *y = __ffs(votes); }",
+    ),
+    Rule(
+        id="kernel-attribute", severity="error",
+        title="an attribute of a kernel that HIP does not have: clusters, a count of registers, a third launch bound",
+        advice="leave it out under a guard for HIP; __launch_bounds__ takes threads and warps for each unit",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html",
+        example="__global__ void __launch_bounds__(128, 1, 1) k(int *x) { *x = 1; }",
+    ),
+    Rule(
         id="fp8-flavour", severity="warning", archs=FNUZ,
         title="e4m3 or e5m2 of OCP's kind; gfx942 computes in the fnuz kind, whose largest e4m3 is 240, not 448",
         advice="choose the type by GPU, and scale by its own maximum; never reinterpret one as the other",
