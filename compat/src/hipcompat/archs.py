@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from hipcompat.console import quote
 from hipcompat.errors import UsageError
 
 ARCHS = (
@@ -44,7 +45,7 @@ def read_archs(given: Iterable[str], *, default: str = DEFAULT) -> tuple[str, ..
     for arch in archs:
         require_arch(arch)
     if given and not archs:
-        raise UsageError(f"{given[-1]!r} names no architecture", hint=f"LLVM's names: {', '.join(ARCHS)}")
+        raise UsageError(f"{quote(given[-1])} names no architecture", hint=f"LLVM's names: {', '.join(ARCHS)}")
     return archs or ((default,) if default else ())
 
 
@@ -52,15 +53,15 @@ def require_arch(arch: str) -> str:
     """The name without features. Raises UsageError for what LLVM does not know, with the names that look alike."""
     name, *features = arch.split(":")
     if name not in ARCHS:
-        raise UsageError(f"{arch!r} is no AMD architecture", hint=_suggest(name))
+        raise UsageError(f"{quote(arch)} is no AMD architecture", hint=_suggest(name))
     kinds = [feature[:-1] for feature in features]
     if len(kinds) != len(set(kinds)):
-        raise UsageError(f"{arch!r} names a feature twice", hint="each feature once, with + or -")
+        raise UsageError(f"{quote(arch)} names a feature twice", hint="each feature once, with + or -")
     for feature, kind in zip(features, kinds, strict=True):
         if feature[-1:] not in {"+", "-"} or name not in _SUPPORTS.get(kind, ()):
             known = [f"{name}:{one}+" for one, names in _SUPPORTS.items() if name in names]
             hint = f"{' or '.join(known)}, or the sign -" if known else f"{name} has no features to choose"
-            raise UsageError(f"{arch!r} is no AMD architecture: {name} has no feature {feature!r}", hint=hint)
+            raise UsageError(f"{quote(arch)} is no AMD architecture: {name} has no feature {quote(feature)}", hint=hint)
     return name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,6 +16,8 @@ from hipcompat.console import printable, printable_lines
 from hipcompat.errors import CompatError, FileError, UsageError
 from hipcompat.verbs.table import ALWAYS, VERBS, Verb
 
+_ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\x([0-9a-f]{2})")
+"""As Python writes a control code in what argparse repeats; JSON, and so hipcompat, has \\u001b."""
 INTERRUPTED = 130
 """128 + SIGINT, as shells count."""
 
@@ -29,6 +32,7 @@ class _Parser(argparse.ArgumentParser):
         hint = self.late_hint if message.startswith("unrecognized") else ""
         if message.endswith("expected one argument"):
             hint = "a value that begins with a dash stands after =, as in --nvcc-flags=-O3"
+        message = _ESCAPED.sub(r"\1\\u00\2", message)
         super().error(printable_lines(f"{message}\nhint: {hint}" if hint else message))
 
 
@@ -105,11 +109,14 @@ def _answer(args: argparse.Namespace) -> int:
 
 
 def _print_result(text: str) -> None:
-    """Raises FileError where stdout is a file on a full disk; what Python still holds of the text is let go."""
+    """Raises FileError where stdout is a file on a full disk; what Python still holds of the text is let go.
+
+    A reader that closes its end early, such as head, changes nothing.
+    """
     try:
         print(text, flush=True)
-    except BrokenPipeError:
-        raise
+    except BrokenPipeError:  # the reader has what it wants; the exit code is the verdict's all the same
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         message = f"the result could not be written to standard output: {fault.strerror}"

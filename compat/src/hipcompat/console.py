@@ -15,6 +15,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_escape, text))
 
 
+def quote(text: str) -> str:
+    """What somebody wrote, in quotes, within a message: escaped as `printable` does, and not as Python's repr."""
+    return f"'{printable(text)}'"
+
+
 def printable_lines(text: str) -> str:
     """The same for a whole text: its own line ends (LF and CRLF) and tabs stay."""
     return "\r\n".join("\n".join(map(_show_line, part.split("\n"))) for part in text.split("\r\n"))

@@ -27,8 +27,8 @@ from setuptools.errors import CompileError
 from hipcompat import archs
 from hipcompat.check import Toolchain, find_toolchain
 from hipcompat.console import printable
-from hipcompat.errors import CompatError, FindingsError, UsageError
-from hipcompat.flags import translate_flags
+from hipcompat.errors import CompatError, UsageError
+from hipcompat.flags import Translation, translate_flags
 from hipcompat.translate.shim import SHIM_PATH, shim_arguments
 
 _CUDA = frozenset({".cu", ".hip"})
@@ -39,6 +39,8 @@ class HipExtension(Extension):
     """setuptools' Extension, and nvcc's flags as clang takes them."""
 
     hip_arguments: tuple[str, ...] = ()
+    flags_fault: str = ""
+    """Why nvcc's flags cannot be translated: what builds the extension raises it, and setuptools shows one line."""
 
 
 def CUDAExtension(  # noqa: N802  # what code for torch calls it
@@ -53,14 +55,12 @@ def CUDAExtension(  # noqa: N802  # what code for torch calls it
 ) -> HipExtension:
     """As torch's: `extra_compile_args` is a list for all sources, or {"cxx": [...], "nvcc": [...]}.
 
-    Raises FindingsError where one of nvcc's flags asks for what ROCm has not. What was dropped is said on stderr.
+    Where one of nvcc's flags asks for what ROCm has not, or lacks its value, building says so and stops. What was
+    dropped is said on stderr.
     """
     given = extra_compile_args
     by_compiler = given if isinstance(given, Mapping) else {"cxx": given, "nvcc": given}
-    translation = translate_flags(list(by_compiler.get("nvcc", ())))
-    if translation.refused:
-        refused = ", ".join(note.given for note in translation.refused)
-        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {refused}", hint="hipcompat flags says why")
+    translation, fault = _translate(list(by_compiler.get("nvcc", ())))
     for note in translation.notes:
         why = note.reason or f"by {' '.join(note.became)}"
         sys.stderr.write(printable(f"hipcompat: {note.given}: {note.kind} ({why})") + "\n")
@@ -70,7 +70,18 @@ def CUDAExtension(  # noqa: N802  # what code for torch calls it
         extra_link_args=list(extra_link_args), language="c++",
     )  # fmt: skip
     extension.hip_arguments = translation.arguments
+    extension.flags_fault = fault
     return extension
+
+
+def _translate(flags: Sequence[str]) -> tuple[Translation, str]:
+    """And what is wrong with them."""
+    try:
+        translation = translate_flags(flags)
+    except UsageError as error:
+        return Translation(arguments=(), notes=()), f"{error.message} ({error.hint})"
+    refused = translation.explain_refused()
+    return translation, refused and f"nvcc's flags ask for what ROCm has not: {refused}"
 
 
 class BuildExtension(build_ext):
@@ -81,6 +92,8 @@ class BuildExtension(build_ext):
         if not isinstance(ext, HipExtension):
             super().build_extension(ext)
             return
+        if ext.flags_fault:
+            raise CompileError(ext.flags_fault)
         try:
             self._build_hip(ext)
         except CompatError as fault:

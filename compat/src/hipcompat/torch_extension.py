@@ -58,8 +58,7 @@ def translate_extension(
     by_compiler = dict(arguments) if isinstance(arguments, Mapping) else {"cxx": list(arguments)}
     translation = translate_flags(by_compiler.get("nvcc", ()))
     if translation.refused:
-        refused = ", ".join(note.given for note in translation.refused)
-        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {refused}", hint="hipcompat flags says why")
+        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {translation.explain_refused()}")
     by_compiler["nvcc"] = [*HALF_FLAGS, *translation.arguments]
     became = tuple(_translate_source(Path(source), Path(folder)) for source in sources)
     parents = sorted({str(Path(source).parent.absolute()) for source in sources})

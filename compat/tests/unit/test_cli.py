@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -65,6 +66,17 @@ def test_a_full_disk_is_one_message() -> None:
     assert len(done.stderr.splitlines()) == 2
 
 
+def test_a_reader_that_leaves_early_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("void f() { nvmlInit(); }\n")
+    for words, code in ((["facts", "--stats"], 0), (["scan", str(tmp_path)], 3)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [sys.executable, "-m", "hipcompat", *words]
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+        os.close(writer)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
 def test_stats_count_every_interface(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _call(capsys, "facts", "--stats", "--json")
     rows = {row[0]: row[1:] for row in json.loads(out)}
@@ -121,6 +133,10 @@ def test_a_baseline_is_written_and_read(tmp_path: Path, capsys: pytest.CaptureFi
         (["scan", ".", "--rocm", "seven"], 2, "is no version"),
         (["scan", ".", "--baseline", "/nowhere"], 4, "No such file"),
         (["facts"], 2, "no name was given"),
+        (["facts", "\x1b[31mX"], 6, "'\\u001b[31mX' is no public name"),
+        (["facts", "\x1b[31mX", "\x07"], 6, "'\\u001b[31mX', '\\u0007' are no public names"),
+        (["scan", ".", "--arch", "\x1b"], 2, "'\\u001b' is no AMD architecture"),
+        (["scan", ".", "--rocm", "\x1b"], 2, "'\\u001b' is no version"),
         (["facts", ""], 6, "'' is no public name"),
         (["translate", __file__], 4, "nothing to translate: no C, C++ or CUDA file in"),
         (["run", str(Path(__file__).parent)], 4, "can't find '__main__' module in"),
@@ -226,6 +242,19 @@ def test_a_value_with_a_dash_is_told_how_it_is_written(capsys: pytest.CaptureFix
         main(["check", "k.cu", "--nvcc-flags", "-O3"])
     assert ended.value.code == 2
     assert "hint: a value that begins with a dash stands after =, as in --nvcc-flags=-O3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["run"], "the following arguments are required: SCRIPT\n"),
+        (["scan", ".", "--format", "\x1b[1m\\x1b"], "invalid choice: '\\u001b[1m\\\\x1b' "),
+    ],
+)
+def test_what_argparse_says_is_as_all_else(argv: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(argv)
+    assert told in capsys.readouterr().err
 
 
 def test_shim_mode_gives_clang_its_arguments_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hipcompat
-from hipcompat.errors import FindingsError, UsageError
+from hipcompat.errors import UsageError
 from hipcompat.setuptools_extension import CUDAExtension, read_archs
 
 SETUP = """
@@ -38,11 +38,6 @@ def test_nvccs_flags_are_translated_and_what_was_dropped_is_said(capsys: pytest.
 def test_a_plain_list_of_flags_is_for_all_sources() -> None:
     extension = CUDAExtension("k", ["k.cu"], extra_compile_args=["-O3"])
     assert (extension.hip_arguments, extension.extra_compile_args) == (("-O3",), ["-O3"])
-
-
-def test_a_flag_that_cannot_be_had_stops_the_setup() -> None:
-    with pytest.raises(FindingsError, match="-optix-ir"):
-        CUDAExtension("k", ["k.cu"], extra_compile_args={"nvcc": ["-optix-ir"]})
 
 
 def test_no_gpu_is_guessed() -> None:
@@ -86,6 +81,22 @@ def test_kernels_go_to_clang_as_hip_under_our_headers_and_the_rest_as_c_plus_plu
     assert " -O1 -c csrc/bind.cpp" in binding
     assert f"-L{project / 'rocm/lib'} -lhipblas -lamdhip64 -o" in link
     assert [path.name.partition(".")[0] for path in (project / "pack").glob("k*.so")] == ["k"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "told"),
+    [
+        ("-optix-ir", "nvcc's flags ask for what ROCm has not: -optix-ir (OptiX is NVIDIA's)"),
+        ("-rdc", "-rdc: its value is missing (nvcc documents -rdc with a value after it or after =)"),
+    ],
+)
+def test_a_flag_that_cannot_be_had_stops_the_build_in_one_line(project: Path, flag: str, told: str) -> None:
+    (project / "setup.py").write_text(SETUP.replace('"-lineinfo"', f'"{flag}"'))
+    done = _build(project, HIPCOMPAT_ARCHS="gfx942")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"error: {told}"
+    assert "Traceback" not in done.stderr
+    assert not (project / "log").exists()
 
 
 def test_what_is_missing_or_does_not_compile_is_said_in_one_line(project: Path) -> None:

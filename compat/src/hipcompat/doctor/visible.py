@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hipcompat.console import printable
+from hipcompat.console import printable, quote
 from hipcompat.doctor.finding import Finding
 from hipcompat.doctor.host import read_number
 from hipcompat.doctor.topology import INTEGRATED, Gpu
@@ -46,7 +46,7 @@ class Visible:
         """One line a step."""
         lines = [
             f"{step.variable}={printable(step.value)}: of GPUs {_say(step.before)} it leaves {_say(step.after)}"
-            + (f"; its list ends at {step.stopped_at!r}, which names none" if step.stopped_at else "")
+            + (f"; its list ends at {quote(step.stopped_at)}, which names none" if step.stopped_at else "")
             for step in self.steps
         ]
         lines += [f"{name} is not read: {HIP} is set" for name in self.unread]
@@ -145,7 +145,9 @@ def _find_lost(gpus: Sequence[Gpu], visible: Visible) -> Iterator[Finding]:
         yield Finding(rule="visible-hides-all", severity="error", message=message, advice=(_advise(culprit),))
     for step in visible.steps:
         if step.stopped_at and step.after:
-            message = f"{step.variable}={step.value} ends at {step.stopped_at!r}, which is no GPU; the rest is lost"
+            message = (
+                f"{step.variable}={step.value} ends at {quote(step.stopped_at)}, which is no GPU; the rest is lost"
+            )
             yield Finding(rule="visible-stops", severity="warning", message=message, advice=(_advise(step),))
     seen = [gpus[index] for index in visible.gpus]
     inside = [gpu for gpu in seen if gpu.arch in INTEGRATED]

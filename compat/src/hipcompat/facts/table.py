@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipcompat.console import quote
 from hipcompat.errors import UnknownNameError
 
 FACTS_PATH = Path(__file__).with_name("facts.tsv")
@@ -55,7 +56,7 @@ def lookup(name: str) -> Fact:
     facts = read_facts()
     if name in facts:
         return facts[name]
-    raise UnknownNameError(f"{name!r} is no public name of CUDA that the facts know", hint=_suggest(name, facts))
+    raise UnknownNameError(f"{quote(name)} is no public name of CUDA that the facts know", hint=_suggest(name, facts))
 
 
 def _suggest(name: str, facts: Mapping[str, Fact]) -> str:

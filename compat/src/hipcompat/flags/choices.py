@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hipcompat.console import quote
 from hipcompat.flags.option import Choice
 
 LIBRARIES = {
@@ -132,7 +133,7 @@ def choose_machine(bits: str) -> Choice:
 
 
 def _refuse_value(value: str, *known: str) -> Choice:
-    return "refused", (), f"nvcc documents {' and '.join(known)} for it, and {value!r} is neither"
+    return "refused", (), f"nvcc documents {' and '.join(known)} for it, and {quote(value)} is neither"
 
 
 def choose_rdc(value: str) -> Choice:
@@ -179,7 +180,7 @@ def choose_werror(value: str) -> Choice:
     if value == "reorder":
         return "replaced", ("-Werror=reorder",), ""
     if value in NVCC_WARNINGS:
-        return "dropped", (), f"clang has no warning {value!r} of nvcc's"
+        return "dropped", (), f"clang has no warning {quote(value)} of nvcc's"
     return "kept", (f"-Werror={value}",), ""
 
 

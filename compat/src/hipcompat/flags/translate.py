@@ -35,6 +35,10 @@ class Translation:
         """What the arguments ask for and cannot have."""
         return tuple(note for note in self.notes if note.kind == "refused")
 
+    def explain_refused(self) -> str:
+        """Each of them, and why."""
+        return "; ".join(f"{note.given} ({note.reason})" for note in self.refused)
+
 
 def translate_flags(arguments: Sequence[str], *, archs: Sequence[str] = ()) -> Translation:
     """Arguments as nvcc gets them (without its name) → Translation for clang++ and hipcc.
@@ -55,7 +59,7 @@ def translate_flags(arguments: Sequence[str], *, archs: Sequence[str] = ()) -> T
         for value in values:
             kind, clang, reason = option.translate(value)
             became += clang
-            if kind != "kept":
+            if kind != "kept" and clang != (given,):
                 notes[Note(given=given, kind=kind, became=clang, reason=reason)] = None
     return Translation(arguments=_drop_repeats(became), notes=tuple(notes))
 

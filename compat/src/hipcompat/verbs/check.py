@@ -13,7 +13,7 @@ from pathlib import Path
 from hipcompat.answer import Answer
 from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.check import Diagnostic, Options, Outcome, check_files, find_toolchain
-from hipcompat.console import printable, say_count
+from hipcompat.console import printable, quote, say_count
 from hipcompat.errors import FindingsError, UsageError
 from hipcompat.flags import translate_flags
 
@@ -72,8 +72,7 @@ def _translate(text: str) -> tuple[str, ...]:
     """Raises FindingsError where ROCm has not what one asks for: what compiles without it is something else."""
     translation = translate_flags(_split(text))
     if translation.refused:
-        refused = ", ".join(note.given for note in translation.refused)
-        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {refused}", hint="hipcompat flags says why")
+        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {translation.explain_refused()}")
     return translation.arguments
 
 
@@ -82,7 +81,7 @@ def _split(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        message = f"--nvcc-flags {text!r} cannot be split into arguments: {error}"
+        message = f"--nvcc-flags {quote(text)} cannot be split into arguments: {error}"
         raise UsageError(message, hint="close every quote, and let no backslash stand last") from error
 
 

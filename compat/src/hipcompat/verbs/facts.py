@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from hipcompat.answer import Answer, tabulate
+from hipcompat.console import quote
 from hipcompat.errors import UnknownNameError, UsageError
 from hipcompat.facts import SOURCES, Fact, count_facts, lookup, provided
 
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """Exit 6 where a name is not known; those that are known are told all the same."""
     if args.stats and args.names:
-        raise UsageError(f"--stats counts all names, not {args.names[0]!r} alone", hint="names, or --stats")
+        raise UsageError(f"--stats counts all names, not {quote(args.names[0])} alone", hint="names, or --stats")
     if args.stats:
         rows = count_facts()
         heading = ("interface", "names of CUDA", "in ROCm 7.2.4", "in HIP 7.0.2's lists")
@@ -43,7 +44,7 @@ def _join(faults: Mapping[str, UnknownNameError]) -> UnknownNameError | None:
     """One error for all names that are not known."""
     if len(faults) < 2:  # none, or one that says it all
         return next(iter(faults.values()), None)
-    names = ", ".join(map(repr, faults))
+    names = ", ".join(map(quote, faults))
     hints = "\n      ".join(f"{name}: {fault.hint}" for name, fault in faults.items())
     return UnknownNameError(f"{names} are no public names of CUDA that the facts know", hint=hints)
 

@@ -30,7 +30,8 @@ def answer(args: argparse.Namespace) -> Answer:
     if translation.refused:
         refused = ", ".join(note.given for note in translation.refused)
         fault = FindingsError(f"cannot be had here: {refused}", hint="the reasons are above")
-    told = _describe(translation) if args.arch else f"{_describe(translation)}\n{_NO_ARCH}"
+    is_silent = args.arch or set(translation.arguments) <= {"--version", "--help"}
+    told = _describe(translation) if is_silent else f"{_describe(translation)}\n{_NO_ARCH}"
     return Answer(text=told, value=translation, fault=fault)
 
 

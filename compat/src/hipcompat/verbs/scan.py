@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hipcompat.answer import Answer, dump
 from hipcompat.archs import ARCH_HELP, read_archs
+from hipcompat.console import quote
 from hipcompat.errors import FileError, FindingsError, UsageError
 from hipcompat.scan import RULES, Report, Target, scan
 from hipcompat.scan.report.sarif import format_sarif
@@ -82,7 +83,7 @@ def _read_version(text: str) -> tuple[int, ...]:
     newest = max(rule.fixed_in for rule in RULES.values())
     known = f"ROCm 7 from 7.0 to {'.'.join(map(str, newest))}, such as 7.0.2 (the default) and 7.2.4"
     if not re.fullmatch(r"\d{1,4}(?:\.\d{1,4}){0,2}", text):
-        raise UsageError(f"{text!r} is no version of ROCm", hint=f"--rocm takes {known}")
+        raise UsageError(f"{quote(text)} is no version of ROCm", hint=f"--rocm takes {known}")
     version = tuple(map(int, text.split(".")))
     if not (7, 0) <= version[:2] <= newest[:2]:
         raise UsageError(f"of ROCm {text} scan knows nothing", hint=f"--rocm takes {known}")

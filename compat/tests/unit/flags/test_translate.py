@@ -87,6 +87,18 @@ def test_without_an_arch_it_is_said_what_clang_takes(capsys: pytest.CaptureFixtu
     assert "--arch:" not in capsys.readouterr().out
 
 
+def test_what_clang_calls_the_same_is_no_replacement(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _notes("--version", "--help", "-Werror=reorder", "-m64") == {}
+    assert _notes("-V") == {"-V": "replaced"}
+    assert main(["flags", "--", "--version"]) == 0
+    assert capsys.readouterr().out == "--version\n"
+
+
+def test_a_value_is_shown_as_the_console_shows_all() -> None:
+    (note,) = translate_flags(["-ftz=\x1b"]).notes
+    assert note.reason == "nvcc documents true and false for it, and '\\u001b' is neither"
+
+
 def test_linking_an_object_is_not_compiled_as_hip() -> None:
     arguments = translate_flags(["a.cu", "b.o", "c.cu"]).arguments
     assert arguments == ("-x", "hip", "a.cu", "-x", "none", "b.o", "-x", "hip", "c.cu")
