@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from rockiln.errors import UsageError
 from rockiln.export.documents import Document, make_comment, to_json
+from rockiln.export.option_values import SIZE
 from rockiln.export.request import ExportRequest
 from rockiln.plan import PlannedTarget
 
@@ -35,8 +35,11 @@ def export_devcontainer(request: ExportRequest) -> tuple[Document, ...]:
 
 
 def _to_docker_size(size: str) -> str:
-    """"8Gi" → "8g": Docker's letters are powers of two as well."""
-    return size.removesuffix("i").lower()
+    """"8Gi" → "8g": Docker's letters are powers of two, so "8G" becomes bytes."""
+    number, unit = SIZE.fullmatch(size).groups()  # type: ignore[union-attr]  # checked before
+    if unit.endswith("i"):
+        return f"{number}{unit[0].lower()}"
+    return f"{int(number) * 1000 ** ('kMGT'.index(unit) + 1)}b"
 
 
 def export_apptainer(request: ExportRequest) -> tuple[Document, ...]:
@@ -49,8 +52,6 @@ def export_apptainer(request: ExportRequest) -> tuple[Document, ...]:
 
 def _make_definition(planned: PlannedTarget, request: ExportRequest) -> str:
     image = request.images[planned.id]
-    if not image.partition("@")[2]:
-        raise UsageError(f"{image} has no digest", hint="HOST/NAME@sha256:…, as rockiln push prints it")
     rocm = "--rocm " if planned.target.rocm else ""
     command = shlex.join(planned.recipe.cmd or ("/bin/sh",))
     help_text = f"apptainer build image.sif {planned.id}.def && apptainer run {rocm}image.sif python"

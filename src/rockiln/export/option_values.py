@@ -27,6 +27,13 @@ _NO_BRANCH = re.compile(r"\.\.|//|/\.|[./]$|\.lock(/|$)")
 """https://git-scm.com/docs/git-check-ref-format"""
 
 
+SIZE = re.compile(r"([1-9][0-9]*)(Ki|Mi|Gi|Ti|k|M|G|T)")
+"""Whole numbers only, of what https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/ has."""
+_SECRET = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+"""https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names"""
+SECRET_LIMIT = 253
+
+
 def fill_variables(text: str, form: str) -> str:
     """A name without variables, as right as the real one: a host where the name begins, else a digit."""
     pattern = VARIABLES.get(form)
@@ -84,6 +91,19 @@ def require_branch(name: str, form: str) -> None:
     if not _BRANCH.fullmatch(plain) or _NO_BRANCH.search(plain):
         hint = "letters, digits, and . _ - / between them"
         raise UsageError(f"--branch: {quote(name)} is no branch's name", hint=hint)
+
+
+def require_size(text: str, option: str) -> None:
+    """Raises UsageError."""
+    if not SIZE.fullmatch(text):
+        raise UsageError(f"{option}: {quote(text)} is no size", hint="a whole number with its unit: 8Gi, 512Mi, 16G")
+
+
+def require_secret(name: str, option: str) -> None:
+    """Name of a Kubernetes Secret. Raises UsageError."""
+    if not _SECRET.fullmatch(name) or len(name) > SECRET_LIMIT:
+        hint = "small letters, digits, and - . between them, as `kubectl get secrets` lists them"
+        raise UsageError(f"{option}: {quote(name)} is no Secret's name", hint=hint)
 
 
 def split_labels(text: str, option: str) -> tuple[str, ...]:

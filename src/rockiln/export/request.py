@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rockiln.archs import LLVM_TARGETS
@@ -12,6 +12,9 @@ from rockiln.plan import PlannedTarget
 from rockiln.tables import quote, suggest
 
 GPU_TIERS = ("gpu", "multi-gpu")
+_LABEL_WORD = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+_LABEL_KEY = re.compile(rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_LABEL_WORD}")
+"""https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,16 +106,21 @@ def _parse_runner(word: str) -> Runner:
     return Runner(arch=arch, tier=tier, labels=tuple(labels.split(",")))
 
 
-def parse_node_labels(words: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-    """"gfx942=KEY=VALUE" → by arch. Raises UsageError."""
-    found = {}
+def parse_node_labels(words: Sequence[str], archs: Collection[str]) -> Mapping[str, tuple[str, str]]:
+    """"gfx942=KEY=VALUE" → by arch. Raises UsageError, also for an arch that no target has."""
+    found: dict[str, tuple[str, str]] = {}
     for word in words:
         arch, _, label = word.partition("=")
         key, equals, value = label.partition("=")
-        if not (key and equals and re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", value)):
+        if not (_LABEL_KEY.fullmatch(key) and equals and re.fullmatch(_LABEL_WORD, value)):
             hint = "gfx942=amd.com/gpu.product-name=NAME, as `kubectl get nodes --show-labels` has it"
             raise UsageError(f"--node-label {quote(word)} is not ARCH=KEY=VALUE", hint=hint)
         require_arch(arch, "--node-label")
+        if arch in found:
+            raise UsageError(f"--node-label: {arch} is named twice", hint="one label an arch")
+        if arch not in archs:
+            hint = "rockiln plan lists the targets, with their archs"
+            raise UsageError(f"--node-label {arch}: no target is made for it", hint=hint)
         found[arch] = (key, value)
     return found
 

@@ -15,15 +15,13 @@ from rockiln.plan import PlannedTarget
 from rockiln.shape_faults import name_shape_fault
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets, positive
+from rockiln.verbs.export_checks import DEFAULTS, OF_CI, OF_IMAGES, check_names, refuse_foreign
 
 if TYPE_CHECKING:
     from rockiln.export.documents import Document
     from rockiln.export.request import Attesting, ExportRequest
 
-FORMATS = ("github", "gitlab", "bake", "kubernetes", "devcontainer", "apptainer")
-OF_IMAGES = ("kubernetes", "devcontainer", "apptainer")
-"""These start an image that is published."""
-OF_CI = ("github", "gitlab")
+FORMATS = (*OF_CI, "bake", *OF_IMAGES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +46,8 @@ def _add_ci_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--install", default="rockiln", metavar="WORDS", help="what pip installs (default: rockiln)")
     group.add_argument("--package", action="append", default=[], metavar="NAME",
                        help="Debian package that jobs need; may be repeated")  # fmt: skip
-    group.add_argument("--build-args", default="", metavar="WORDS", help="further options of rockiln build")
+    group.add_argument("--build-args", default="", metavar="WORDS",
+                       help="further options of rockiln build; one alone as --build-args=--OPTION")  # fmt: skip
     group.add_argument("--branch", default="main", help="what is published from (default: main)")
     group.add_argument("--job-image", default="", metavar="IMAGE", help="the container image that jobs run in")
     group.add_argument("--cache-repository", default="", metavar="HOST/NAME",
@@ -91,13 +90,17 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if args.check:
         differing = find_differing(documents, args.output)
         fault = DriftError(
-            "\n".join(f"{args.output / path} is not what export writes" for path in differing),
+            "\n".join(_describe_differing(args.output / path) for path in differing),
             hint="the same command without --check writes it anew",
         )
         same = "\n".join(str(args.output / item.path) for item in documents if item.path not in differing)
         return Answer(text=same, value=value, fault=fault if differing else None)
     write_documents(documents, args.output)
     return Answer(text="\n".join(str(args.output / document.path) for document in documents), value=value)
+
+
+def _describe_differing(path: Path) -> str:
+    return f"{path} is not what export writes" if path.exists() else f"{path} is missing"
 
 
 def _print_all(documents: Sequence[Document]) -> str:
@@ -131,11 +134,12 @@ def make_documents(args: argparse.Namespace, invocation: Invocation) -> tuple[Do
 
 def make_request(args: argparse.Namespace, invocation: Invocation) -> ExportRequest:
     """Everything is checked before the first file is made. Raises UsageError."""
-    from rockiln.export.option_values import quote_install, split_labels
+    from rockiln.export.option_values import quote_install, require_size, split_labels
     from rockiln.export.request import ExportRequest, Pod, parse_node_labels, parse_runners
     from rockiln.export.shards import list_parts, make_shards
-    from rockiln.verbs.export_checks import check_names
 
+    refuse_foreign(args)
+    require_size(args.shm_size, "--shm-size")
     chosen = invocation.select(tuple(args.targets))
     repository = args.to or invocation.matrix.publish.repository
     build_args = check_names(args, repository, tuple(dict.fromkeys(row.target.framework for row in chosen)))
@@ -161,66 +165,81 @@ def make_request(args: argparse.Namespace, invocation: Invocation) -> ExportRequ
         attesting=_read_attesting(args),
         pod=Pod(
             gpus=args.gpus, groups=tuple(args.group), shm_size=args.shm_size,
-            node_labels=parse_node_labels(args.node_label),
+            node_labels=parse_node_labels(args.node_label, {arch for row in chosen for arch in row.target.archs}),
         ),
     )  # fmt: skip
 
 
 def _read_attesting(args: argparse.Namespace) -> Attesting | None:
     """Raises UsageError for half of it."""
+    from rockiln.export.option_values import require_image, require_secret
     from rockiln.export.request import Attesting
 
     if not args.attest_image:
-        if args.key_secret or args.login_secret:
-            raise UsageError("--key-secret, --login-secret: nothing is attached", hint="add --attest-image IMAGE")
+        if args.key_secret or args.login_secret or (args.unsigned and args.format == "kubernetes"):
+            message = "--key-secret, --login-secret, --unsigned: nothing is attached"
+            raise UsageError(message, hint="add --attest-image IMAGE")
         return None
-    if args.format != "kubernetes":
-        raise UsageError("--attest-image is for Jobs", hint="rockiln export kubernetes")
     if bool(args.key_secret) == args.unsigned:
         hint = "--key-secret NAME, as `cosign generate-key-pair k8s://NAMESPACE/NAME` makes it, or --unsigned"
         raise UsageError("an attested result is signed, or it is said that it is not", hint=hint)
+    if args.group:
+        raise UsageError("--group: a pod that attests runs as root", hint="leave it out: root needs no group")
+    require_image(args.attest_image, "--attest-image")
+    for name, option in ((args.key_secret, "--key-secret"), (args.login_secret, "--login-secret")):
+        if name:
+            require_secret(name, option)
     return Attesting(image=args.attest_image, key_secret=args.key_secret, login_secret=args.login_secret)
 
 
 def _find_images(
     args: argparse.Namespace, chosen: Sequence[PlannedTarget], invocation: Invocation
 ) -> dict[str, str]:
-    """--image, or what was pushed last."""
+    """--image, or what was pushed last. Raises UsageError where an image's digest is needed and not said."""
+    from rockiln.export.option_values import require_image
+
     if args.image and len(chosen) > 1:
         raise UsageError("--image is one target's", hint="name one target")
+    if args.image and not require_image(args.image, "--image").digest and _needs_digest(args):
+        raise UsageError(f"{args.image} has no digest", hint="HOST/NAME@sha256:…, as rockiln push prints it")
     return {planned.id: args.image or _read_pushed(planned, invocation) for planned in chosen}
 
 
+def _needs_digest(args: argparse.Namespace) -> bool:
+    """A result is attached to what was run; and Apptainer's image is made once, from what is meant now."""
+    return args.format == "apptainer" or bool(args.attest_image)
+
+
 def _read_pushed(planned: PlannedTarget, invocation: Invocation) -> str:
+    from rockiln.registry.reference import require_digest
+
     path = invocation.folders.target_path(planned.id) / "push.json"
     try:
-        return str(json.loads(path.read_bytes())["reference"])
+        return str(require_digest(json.loads(path.read_bytes())["reference"]))
     except FileNotFoundError:
         hint = f"rockiln push {planned.id}, or name it: --image HOST/NAME@sha256:…"
         raise UsageError(f"{planned.id} is not pushed", hint=hint) from None
-    except (OSError, ValueError, KeyError, TypeError) as fault:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UsageError) as fault:
         again = f"rockiln push {planned.id} writes it anew"
-        raise UsageError(f"{path} is damaged: {name_shape_fault(fault)}", hint=again) from fault
+        reason = fault.message if isinstance(fault, UsageError) else name_shape_fault(fault)
+        raise UsageError(f"{path} is damaged: {reason}", hint=again) from fault
+
+
+def _write_option(flag: str, value: str) -> list[str]:
+    """argparse takes what begins with a dash and holds no blank for the next option."""
+    return [f"{flag}={value}"] if value.startswith("-") and " " not in value else [flag, value]
 
 
 def _repeat_command(args: argparse.Namespace) -> str:
     """The words that matter, in one order; where it is written to does not."""
     words = ["rockiln", "export", args.format, *args.targets]
-    for name, default in _DEFAULTS.items():
+    for name, default in DEFAULTS.items():
         given = getattr(args, name)
         flag = f"--{name.replace('_', '-')}"
         if given is True:
             words.append(flag)
         elif isinstance(given, list):
-            words += [word for item in given for word in (flag, str(item))]
+            words += [word for item in given for word in _write_option(flag, str(item))]
         elif given != default and given is not False:
-            words += [flag, str(given)]
+            words += _write_option(flag, str(given))
     return shlex.join(words)
-
-
-_DEFAULTS: dict[str, object] = {
-    "to": "", "shards": 1, "runner": [], "build_runner": "", "install": "rockiln", "package": [], "build_args": "",
-    "branch": "main", "job_image": "", "cache_repository": "", "unsigned": False, "allow_untested": False, "image": "",
-    "gpus": 2, "group": [], "node_label": [], "attest_image": "", "key_secret": "",
-    "login_secret": "", "shm_size": "8Gi", "builder_image": "rockiln-builder", "bundle": "",
-}  # fmt: skip

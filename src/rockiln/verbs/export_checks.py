@@ -17,10 +17,35 @@ from rockiln.export.option_values import (
     require_repository,
     split_words,
 )
+from rockiln.tables import list_words
 from rockiln.verbs.arguments import accept_late_flags
 from rockiln.verbs.cache_options import parse_cache
 
 OF_CI = ("github", "gitlab")
+OF_IMAGES = ("kubernetes", "devcontainer", "apptainer")
+"""These start an image that is published."""
+DEFAULTS: dict[str, object] = {
+    "to": "", "shards": 1, "runner": [], "build_runner": "", "install": "rockiln", "package": [], "build_args": "",
+    "branch": "main", "job_image": "", "cache_repository": "", "unsigned": False, "allow_untested": False, "image": "",
+    "gpus": 2, "group": [], "node_label": [], "attest_image": "", "key_secret": "",
+    "login_secret": "", "shm_size": "8Gi", "builder_image": "rockiln-builder", "bundle": "",
+}  # fmt: skip
+_ONLY = {
+    "to": (*OF_CI, "bake"), "build_args": (*OF_CI, "bake"), "builder_image": ("bake",), "bundle": ("bake",),
+    "unsigned": (*OF_CI, "kubernetes"), "image": OF_IMAGES, "gpus": ("kubernetes",), "node_label": ("kubernetes",),
+    "group": ("kubernetes", "devcontainer"), "shm_size": ("kubernetes", "devcontainer"),
+    "attest_image": ("kubernetes",), "key_secret": ("kubernetes",), "login_secret": ("kubernetes",),
+}  # fmt: skip
+"""Option → the formats that read it; the others are read by those of CI."""
+
+
+def refuse_foreign(args: argparse.Namespace) -> None:
+    """Raises UsageError for an option that the format would not read."""
+    for name, default in DEFAULTS.items():
+        formats = _ONLY.get(name, OF_CI)
+        if getattr(args, name) != default and args.format not in formats:
+            message = f"--{name.replace('_', '-')} says nothing to {args.format}"
+            raise UsageError(message, hint=f"it is for {list_words(formats)}")
 
 
 def check_names(args: argparse.Namespace, repository: str, frameworks: Sequence[str]) -> tuple[str, ...]:
