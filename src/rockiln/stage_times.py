@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rockiln.errors import UsageError
 from rockiln.jsonable import write_value
+from rockiln.shape_faults import name_shape_fault
 
 FORMAT = 1
 NAME = "times.json"
@@ -36,11 +38,19 @@ def write_times(folder: Path, watch: Stopwatch) -> None:
 
 
 def read_times(folder: Path) -> tuple[dict[str, float], int] | None:
-    """Seconds by stage and the bytes fetched; None where there is no recording, or one that cannot be read."""
+    """Seconds by stage and the bytes fetched; None where there is no recording. Raises UsageError for a damaged one."""
+    path = folder / NAME
     try:
-        value = json.loads((folder / NAME).read_bytes())
+        value = json.loads(path.read_bytes())
         if value["format"] != FORMAT:
-            return None
+            raise _damaged(path, f"its format is {value['format']!r}, not {FORMAT}")
         return {str(name): float(seconds) for name, seconds in value["seconds"].items()}, int(value["fetched_bytes"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+        raise _damaged(path, name_shape_fault(fault)) from fault
+
+
+def _damaged(path: Path, reason: str) -> UsageError:
+    again = f"rockiln --cache NEW-FOLDER build --verify {path.parent.name} times it anew"
+    return UsageError(f"{path} is damaged: {reason}", hint=again)

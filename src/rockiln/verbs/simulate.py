@@ -47,7 +47,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         raise UsageError("\n".join(fault.message for fault in faults), hint="\n      ".join(hints))
     parts = {target_id: recording.artifacts for target_id, recording in recordings.items()}
     schedules = []
-    for count in args.shards or _choose_counts(len(recordings)):
+    counts = args.shards or _choose_counts(len(recordings))
+    for count in dict.fromkeys(min(count, len(recordings)) for count in counts):  # no shard is empty
         shards = make_shards(parts, count)
         workers = args.workers or len(shards)
         schedules.append(simulate(recordings, shards, workers, keeps_cache=args.keep_cache))

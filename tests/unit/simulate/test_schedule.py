@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from simulate.timed_builds import write_build
 
-from rockiln.built_values import BUILT, make_note
 from rockiln.errors import UsageError
 from rockiln.export.shards import make_shards, weigh
 from rockiln.jsonable import write_value
-from rockiln.sealed import write_sealed
 from rockiln.simulate.recording import Recording, read_recording
 from rockiln.simulate.schedule import simulate
 from rockiln.stage_times import Stopwatch, read_times, write_times
@@ -81,23 +79,6 @@ def test_shards_put_together_what_shares_most() -> None:
     assert weigh(parts, ("torch-cpu", "jax-cpu")) == 22
 
 
-def write_build(folder: Path, fetched_bytes: int, source: str = "debs") -> Path:
-    """A target's folder, with two artifacts of 10 and 30 bytes and one layer."""
-    folder.mkdir()
-    rows = [{"sha256": "aa", "size_bytes": 10, "source": source}, {"sha256": "bb", "size_bytes": 30, "source": "debs"}]
-    values: dict[str, Any] = {
-        "lock": {"artifacts": rows}, "layers": [{"digest": "sha256:cc", "size_bytes": 7}],
-        "fetch": {"fetched_bytes": fetched_bytes},
-    }  # fmt: skip
-    for name, value in values.items():
-        write_value(value, folder / f"{name}.json")
-    write_sealed(folder / BUILT, make_note(folder, ["layers.json"]))
-    watch = Stopwatch()
-    watch.seconds = {"fetch": 2.0, "unpack": 1.0, "assemble": 0.5, "slim": 0.25, "layers": 4.0, "audit": 0.125}
-    write_times(folder, watch)
-    return folder
-
-
 def test_recording_sorts_seconds_by_what_they_go_with(tmp_path: Path) -> None:
     found = read_recording(write_build(tmp_path / "tiny", 40))
     assert (found.artifacts_s, found.layers_s, found.rest_s) == (3.0, 4.0, 0.875)
@@ -115,14 +96,32 @@ def test_warm_build_is_no_recording(tmp_path: Path) -> None:
     assert "build --verify tiny" in caught.value.hint
 
 
-@pytest.mark.parametrize("text", [None, "{", "[]", '{"format": 9}', '{"format": 1, "seconds": 3}'])
-def test_target_that_was_not_timed_is_named(tmp_path: Path, text: str | None) -> None:
+def test_target_that_was_not_timed_is_named(tmp_path: Path) -> None:
     folder = write_build(tmp_path / "tiny", 40)
     (folder / "times.json").unlink()
-    if text is not None:
-        (folder / "times.json").write_text(text)
     with pytest.raises(UsageError, match="tiny: no build has been timed"):
         read_recording(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is damaged: "),
+        ("", "is damaged: "),
+        ("[]", "a value in it is of another type than it should be"),
+        ('{"format": 9}', "its format is 9, not 1"),
+        ('{"format": 1, "seconds": 3}', "a value in it is of another type than it should be"),
+        ('{"format": 1, "seconds": {}}', "lacks 'fetched_bytes'"),
+    ],
+)
+def test_damaged_recording_is_said_to_be_damaged(tmp_path: Path, text: str, said: str) -> None:
+    folder = write_build(tmp_path / "tiny", 40)
+    (folder / "times.json").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_recording(folder)
+    assert caught.value.message.startswith(f"{folder / 'times.json'} is damaged: ")
+    assert said in caught.value.message
+    assert "build --verify tiny" in caught.value.hint
 
 
 def test_parts_of_a_stage_add_up(tmp_path: Path) -> None:
