@@ -48,7 +48,8 @@ PYTHON_WORDS = (
     b"__global__", b"cuda.utilization", b"cuda.temperature", b"cuda.power_draw", b"cuda.clock_rate", b"dali", b"pynvml",
     b"cpp_extension", b"cudaextension", b"load_inline", b"cuda_flags", b"cuda_cflags", b"torch.version",
     b"import version", b"inline_asm",
-    b"gpu-arch", b"-arch=", b"-gencode", b"numba", b"cupy", b"nvshmem",
+    b"gpu-arch", b"-arch=", b"-gencode", b"numba", b"cupy", b"nvshmem", b"num_ctas", b"num_warps", b"extra.cuda",
+    b"extra import cuda",
 )  # fmt: skip
 
 

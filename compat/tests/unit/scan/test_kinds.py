@@ -73,6 +73,12 @@ FOUND = {
         "NVCCFLAGS = -G -arch=sm_80 -t 4 -Xcompiler -Wall\nall:\n\tcmake -G Ninja\n\t$(NVCC) -keep a.cu\n",
         [("nvcc-flag", 1)] * 3 + [("nvcc-flag", 4)],
     ),
+    "a platform of JAX": (
+        "run.sh",
+        "export JAX_PLATFORMS=cuda\nJAX_PLATFORM_NAME=\"cpu,cuda\" python m.py\nexport JAX_PLATFORMS=rocm\n",
+        [("backend-name", 1), ("backend-name", 2)],
+    ),
+    "a platform of JAX in a Dockerfile": ("Dockerfile", "ENV JAX_PLATFORMS cuda\n", [("backend-name", 1)]),
     "compose": (
         "compose.yaml",
         COMPOSE,

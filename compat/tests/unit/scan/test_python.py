@@ -167,3 +167,33 @@ def test_ptx_in_triton_is_found_and_amds_assembly_is_none() -> None:
 )  # fmt: skip
 def test_packages_of_cuda(text: str, found: list[tuple[str, str]]) -> None:
     assert _find(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\nos.environ['JAX_PLATFORMS'] = '{}'\nimport jax",
+        "import os, jax\nos.environ.setdefault('JAX_PLATFORMS', '{}')",
+        "import jax\njax.config.update('jax_platforms', '{}')",
+        "import jax\njax.config.update('jax_platform_name', '{}')",
+    ],
+)
+def test_a_platform_of_jax_that_is_named_cuda(text: str) -> None:
+    assert _find(text.format("cuda")) == [("backend-name", "cuda")]
+    assert _find(text.format("cuda,cpu")) == [("backend-name", "cuda,cpu")]
+    assert _find(text.format("rocm,cpu")) == []
+
+
+def test_triton_for_nvidias_gpus() -> None:
+    assert _find("from triton.language.extra.cuda import libdevice\n") == [
+        ("triton-cuda", "triton.language.extra.cuda.libdevice")
+    ]
+    assert _find("from triton.language.extra import libdevice\n") == []
+    launch = "import triton\nc = triton.Config({{}}, num_ctas={}, num_warps={})\n{}"
+    assert _find(launch.format(2, 32, "")) == [("triton-launch", "num_ctas=2"), ("triton-launch", "num_warps=32")]
+    assert _find(launch.format(2, 16, "print 'python 2'\n")) == [("triton-launch", "num_ctas=2")]
+    assert _find(launch.format(1, 16, "")) == []
+    file = Candidate(path="m.py", language="python", size_bytes=0)
+    scanned = scan_bytes(launch.format(1, 32, "").encode(), file, Target(archs=("gfx1100",)))
+    assert isinstance(scanned, Scanned)
+    assert scanned.report.findings == ()

@@ -73,6 +73,7 @@ SHELL: Patterns = (
     ("shell-environment", re.compile(
         r"\b(?:CUDA_HOME|CUDA_PATH|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES"
         r"|NVIDIA_DRIVER_CAPABILITIES|CUDACXX)\b(?=\s*[:?]?=|\s+\S|\s*:\s|[)}/])")),
+    ("backend-name", re.compile(r"\bJAX_PLATFORM(?:S|_NAME)\s*[:=]?[=\s]\s*[\"']?(?:\w+,)*cuda\b")),
     ("arch-list", re.compile(r"\b(?:TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES)\b")),
     ("cuda-index", _INDEX),
     _LINK,

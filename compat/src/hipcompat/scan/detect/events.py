@@ -18,13 +18,16 @@ from hipcompat.scan.detect.python_flow import (
     resolve,
 )  # fmt: skip
 
-Kind = Literal["import", "name", "string", "compare", "capability", "version"]
+Kind = Literal["import", "name", "string", "compare", "capability", "version", "keyword"]
 _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]+([\w, \t]+))", re.MULTILINE
 )
 _DOTTED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _STRING = re.compile(r"(?<![\w\\])[rRbBuUfF]{0,2}(\"\"\"|'''|\"|')((?s:.{0,4000}?))(?<!\\)\1")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*")
+LAUNCH = frozenset(("num_ctas", "num_warps"))
+"""Keywords of a launch by Triton that are events, where they have a constant."""
+_KEYWORD = re.compile(r"\b(num_ctas|num_warps)\s*=\s*(\d+)\b")
 LONGEST_AST = 2_000_000
 """Characters of a Python file beyond which the tree is not built: it takes fifty times as much memory."""
 
@@ -82,6 +85,10 @@ class _Reader:
                 yield from self._read_import(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield self._string(node, node.value)
+            elif isinstance(node, ast.keyword) and node.arg in LAUNCH and isinstance(node.value, ast.Constant):
+                start = self._offset(node.lineno, node.col_offset)
+                end = self._span(node.value)[1]
+                yield Event(kind="keyword", text=f"{node.arg}={node.value.value!r}", start=start, end=end)
             elif isinstance(node, ast.Compare):
                 yield self._event("compare", ast.unparse(node)[:300] if _is_small(node) else "", node)
 
@@ -137,5 +144,7 @@ def _read_by_pattern(raw: str) -> Iterator[Event]:
             yield Event(kind="import", text=module, start=match.start(), end=match.end())
     for match in _DOTTED.finditer(text):
         yield Event(kind="name", text=match.group(), start=match.start(), end=match.end())
+    for match in _KEYWORD.finditer(text):
+        yield Event(kind="keyword", text=f"{match[1]}={match[2]}", start=match.start(), end=match.end())
     for match in _STRING.finditer(text):
         yield Event(kind="string", text=match[2], start=match.start(), end=match.end(), body=match.start(2))

@@ -13,7 +13,7 @@ from hipcompat.scan.detect.events import Event, read_events
 from hipcompat.scan.detect.nvcc import find_flags, find_refused, names_gpu
 from hipcompat.scan.detect.ptx import is_ptx
 from hipcompat.scan.detect.unit import make_unit
-from hipcompat.scan.rule import Hit, Hits
+from hipcompat.scan.rule import WAVE64, Hit, Hits
 
 _IMPORTS = (
     ("pynvml", re.compile(r"(?:pynvml|py3nvml|nvidia_smi|nvitop|gpustat|pynvml_utils)\b")),
@@ -22,11 +22,13 @@ _IMPORTS = (
     ("nvidia-package", re.compile(
         r"(?:tensorrt|pycuda|nvidia|cuml|cudf|cugraph|dali|transformer_engine|torch2trt|nvtx|cutlass|nvmath|cuquantum"
         r"|torch_tensorrt|tensorrt_llm|nvshmem|numba\.cuda|numba_cuda|cuda_python)\b")),
+    ("triton-cuda", re.compile(r"triton\.language\.extra\.cuda\b")),
     ("cupy-import", re.compile(r"cupyx?\b")),
     ("hipify-version", re.compile(r"torch\.utils\.hipify\b")),
     ("cuda-home", re.compile(r"torch\.utils\.cpp_extension\.CUDA_HOME$")),
 )  # fmt: skip
 _NAMES = (
+    ("triton-cuda", re.compile(r"(?:triton\.language|tl)\.extra\.cuda\.")),
     ("torch-version-cuda", re.compile(r"torch\.version\.cuda(?:\.|$)")),
     ("nvidia-package", re.compile(r"numba\.cuda\.")),
     ("fp8-dtype", re.compile(r"(?:torch|jnp|jax\.numpy|ml_dtypes|tl)\.float8_?e(?:4m3fn|5m2|4m3)$"
@@ -52,7 +54,12 @@ _WORDS = (
 )  # fmt: skip
 _JAX_CALL = re.compile(
     r"(?:jax|xb|xla_bridge)\.(?:devices|local_devices|device_count|default_backend)\s*\(\s*$|backend\s*==\s*$|platform\s*==\s*$"
+    r"|jax_platform(?:s|_name)[\"']\]?\s*[=,]\s*$",
+    re.IGNORECASE,
 )
+_CUDA_AMONG = re.compile(r"(?:[\w:]+,)*(?:gpu:)?cuda(?:,[\w:]+)*$")
+_MOST_WARPS = 16
+"""Of 64 lanes, in the 1024 threads of a block."""
 _BUILDS = re.compile(r"cuda_c?flags|cpp_extension|CUDAExtension|load_inline|[\"']nvcc[\"']")
 """Some string of the file is a flag for nvcc."""
 _HELPER = re.compile(r"\bhipcompat\.(?:setuptools|torch)_extension\b|from\s+hipcompat\s+import\s[^\n]*_extension\b")
@@ -109,11 +116,24 @@ def _judge(event: Event, raw: str, renamed: Counter[str], *, is_setup: bool) -> 
         yield Hit(rule=rule, start=event.start, end=event.end, detail=event.text or "torch.version.cuda")
     elif event.kind == "capability":
         yield _hit("python-capability", event)
+    elif event.kind == "keyword":
+        if "triton" in raw:
+            yield from _judge_launch(event)
     elif event.kind == "compare":
         if _CAPABILITY.search(event.text) and _ORDERING.search(event.text):
             yield _hit("python-capability", event)
     else:
         yield from _judge_string(event, raw, renamed)
+
+
+def _judge_launch(event: Event) -> Hits:
+    """num_ctas=2, num_warps=32."""
+    name, _, value = event.text.partition("=")
+    count = int(value) if value.isdigit() else 0
+    if name == "num_ctas" and count > 1:
+        yield _hit("triton-launch", event)
+    elif name == "num_warps" and count > _MOST_WARPS:
+        yield replace(_hit("triton-launch", event), archs=WAVE64)
 
 
 def _judge_words(
@@ -142,7 +162,7 @@ def _judge_string(event: Event, raw: str, renamed: Counter[str]) -> Hits:
     if len(event.text) < 200:
         if not (event.text == "nvcc" and _AS_KEY.match(raw, event.end)):
             yield from _match(event, _WORDS)
-        if event.text in {"cuda", "gpu:cuda"} and _JAX_CALL.search(raw[max(0, event.start - 60) : event.start]):
+        if _CUDA_AMONG.match(event.text) and _JAX_CALL.search(raw[max(0, event.start - 60) : event.start]):
             yield _hit("backend-name", event)
     if _KERNEL in event.text and event.body >= 0:
         yield _hit("kernel-string", event)

@@ -118,6 +118,20 @@ PYTHON_RULES = (
         example="import torch\nkind = torch.float8_e4m3fn",
     ),
     Rule(
+        id="triton-cuda", severity="error", language="python",
+        title="Triton's functions for NVIDIA's GPUs: they call libdevice, for which AMD's compiler has no code",
+        advice="import libdevice from triton.language.extra, which is that of the GPU that is present",
+        evidence="https://triton-lang.org/main/getting-started/tutorials/07-extern-functions.html",
+        example="from triton.language.extra.cuda import libdevice",
+    ),
+    Rule(
+        id="triton-launch", severity="warning", language="python",
+        title="a launch by Triton that AMD's GPUs do not take: clusters of blocks, or over 1024 threads in a block",
+        advice="num_ctas=1; a warp has 64 lanes on gfx9, so num_warps is 16 at most there",
+        evidence="https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/optimizing-triton-kernel.html",
+        example="import triton\nconfig = triton.Config({}, num_ctas=2)",
+    ),
+    Rule(
         id="visible-devices", severity="warning", language="python",
         title="CUDA_, HIP_ or ROCR_VISIBLE_DEVICES is read or set; ROCm applies ROCR's first, and the others inside it",
         advice="set HIP_VISIBLE_DEVICES alone, or leave all unset",
