@@ -113,6 +113,17 @@ def make_active_mask() -> Case:
     return Case(inputs=(x,), outputs=outputs, expected=(first, some, votes, count, part), block=128)
 
 
+def make_legacy_warp() -> Case:
+    """Four warps; hipcompat's headers leave calls without a mask to HIP, and so to the wave."""
+    x, lane = I32[:128].copy(), np.arange(128)
+    x[:32] = np.clip(x[:32], -39, 40)
+    warps = _warps(x)
+    first = np.repeat(warps[:, 0], 32) + x[lane ^ 1]
+    count = np.repeat((warps > 0).sum(1), 32).astype(np.int32)
+    both = np.repeat(2 * (warps > 40).any(1) + (warps > -40).all(1), 32).astype(np.int32)
+    return Case(inputs=(x,), outputs=(ZERO_I[:128],) * 3, expected=(first, count, both), block=128, only_rename=True)
+
+
 def make_divergent_mask() -> Case:
     """The lower half of each warp swaps neighbours."""
     x, lane = I32[:128], np.arange(128)

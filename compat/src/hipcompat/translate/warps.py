@@ -136,7 +136,9 @@ def _find_legacy_edits(unit: Unit, waves: Waves, own: OwnCode) -> Iterator[Edit]
 def _is_for_32(unit: Unit, match: re.Match[str], waves: Waves, own: OwnCode) -> bool:
     """It is CUDA's call of that name, and lanes are not counted by warpSize."""
     start = match.start()
-    if waves.has(start) or own.has(start) or names_declaration(unit.text, start):
+    before = unit.text[max(0, start - _NEAR) : start].rstrip()
+    is_operand = before.endswith(("*", "&", ">"))  # and no type: none of these returns a pointer
+    if waves.has(start) or own.has(start) or (names_declaration(unit.text, start) and not is_operand):
         return False
     is_defined = _DEFINED.search(unit.text, max(0, start - _NEAR), start) is not None
     return not is_defined and not defines_itself(unit, match.group().partition("(")[0].rstrip())

@@ -111,6 +111,10 @@ CASES = {
         (f"__shfl(v, 0, 32); __shfl_xor(v, 1, 16); __any_sync({OWN_LANES}, p); "
         f"n = __popc(static_cast<unsigned int>(__ballot_sync({OWN_LANES}, p) >> (__lane_id() & 32)));"),
     ),
+    "calls after an operator": (
+        "n = 2 * __any(p) + (m & __activemask()) + (1 > __shfl(v, 0));",
+        f"n = 2 * __any_sync({OWN_LANES}, p) + (m & {OWN_ACTIVE}) + (1 > __shfl(v, 0, 32));",
+    ),
     "what is HIP's already stays": (
         "#ifdef USE_ROCM\n#define S(v) __shfl(v, 0)\n#else\n#define S(v) __shfl_sync(-1, v, 0)\n#endif\n",
         ("#ifdef USE_ROCM\n#define S(v) __shfl(v, 0)\n#else\n"
