@@ -17,7 +17,7 @@ from rockiln.errors import DiskError, RockilnError, UsageError
 from rockiln.folders import Folders
 from rockiln.invocation import Invocation
 from rockiln.jsonable import dump
-from rockiln.verbs.arguments import accept_late_flags
+from rockiln.verbs.arguments import accept_late_flags, parse_mirrors
 from rockiln.verbs.table import VERBS, Verb
 
 INTERRUPTED = 130
@@ -129,7 +129,7 @@ def _make_invocation(args: argparse.Namespace, project_path: Path, environ: Mapp
         environ=environ,
         console=Console(None if args.quiet else sys.stderr),
         jobs=getattr(args, "jobs", None) or len(os.sched_getaffinity(0)),
-        mirrors=_parse_mirrors([*args.mirror, *getattr(args, "late_mirror", ())]),
+        mirrors=parse_mirrors([*args.mirror, *getattr(args, "late_mirror", ())]),
     )
 
 
@@ -153,16 +153,6 @@ def _choose_cache(given: Path | None, environ: Mapping[str, str]) -> Path:
         return Path(environ["ROCKILN_CACHE"]).absolute()
     home = environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     return Path(home) / "rockiln"
-
-
-def _parse_mirrors(pairs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    mirrors: dict[str, tuple[str, ...]] = {}
-    for pair in pairs:
-        name, equals, url = pair.partition("=")
-        if not (name and equals and url.startswith(("http://", "https://", "file://", "/", "."))):
-            raise UsageError(f"--mirror {pair!r} is not SOURCE=URL", hint="SOURCE is a key of [sources] in matrix.toml")
-        mirrors[name] = (*mirrors.get(name, ()), url)
-    return mirrors
 
 
 if __name__ == "__main__":

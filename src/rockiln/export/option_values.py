@@ -34,6 +34,10 @@ _SECRET = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-
 SECRET_LIMIT = 253
 
 
+_WHOLE_NAME = re.compile(r"\$(\{CI_REGISTRY_IMAGE\}|CI_REGISTRY_IMAGE\b)")
+"""https://docs.gitlab.com/ci/variables/predefined_variables/: HOST/NAME of the project."""
+
+
 def fill_variables(text: str, form: str) -> str:
     """A name without variables, as right as the real one: a host where the name begins, else a digit."""
     pattern = VARIABLES.get(form)
@@ -43,6 +47,9 @@ def fill_variables(text: str, form: str) -> str:
 def require_repository(template: str, frameworks: Iterable[str], form: str, option: str) -> None:
     """As push checks it, for each framework. Raises UsageError."""
     plain = fill_variables(template, form)
+    if form == "gitlab" and _WHOLE_NAME.match(template):
+        hint = "$CI_REGISTRY/$CI_PROJECT_PATH is the same in two words: jobs log in to what stands before the first /"
+        raise UsageError(f"{option}: {template} begins with a host and a name in one variable", hint=hint)
     for framework in dict.fromkeys(frameworks):
         try:
             find_destination(plain, framework)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rockiln.console import printable
@@ -66,6 +66,17 @@ def accept_late_flags(parser: argparse.ArgumentParser) -> None:
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for nested in action.choices.values():
                 accept_late_flags(nested)
+
+
+def parse_mirrors(pairs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """"SOURCE=URL" of --mirror → URLs by source, in the order given. Raises UsageError."""
+    mirrors: dict[str, tuple[str, ...]] = {}
+    for pair in pairs:
+        name, equals, url = pair.partition("=")
+        if not (name and equals and url.startswith(("http://", "https://", "file://", "/", "."))):
+            raise UsageError(f"--mirror {pair!r} is not SOURCE=URL", hint="SOURCE is a key of [sources] in matrix.toml")
+        mirrors[name] = (*mirrors.get(name, ()), url)
+    return mirrors
 
 
 def require_file_path(path: Path, option: str) -> None:

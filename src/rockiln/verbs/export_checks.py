@@ -17,8 +17,8 @@ from rockiln.export.option_values import (
     require_repository,
     split_words,
 )
-from rockiln.tables import list_words
-from rockiln.verbs.arguments import accept_late_flags
+from rockiln.tables import list_words, quote
+from rockiln.verbs.arguments import accept_late_flags, parse_mirrors
 from rockiln.verbs.cache_options import parse_cache
 
 OF_CI = ("github", "gitlab")
@@ -40,12 +40,15 @@ _ONLY = {
 
 
 def refuse_foreign(args: argparse.Namespace) -> None:
-    """Raises UsageError for an option that the format would not read."""
+    """Raises UsageError for an option that the format would not read, or whose text is more than a line."""
     for name, default in DEFAULTS.items():
-        formats = _ONLY.get(name, OF_CI)
-        if getattr(args, name) != default and args.format not in formats:
-            message = f"--{name.replace('_', '-')} says nothing to {args.format}"
-            raise UsageError(message, hint=f"it is for {list_words(formats)}")
+        formats, option, given = _ONLY.get(name, OF_CI), f"--{name.replace('_', '-')}", getattr(args, name)
+        if given != default and args.format not in formats:
+            raise UsageError(f"{option} says nothing to {args.format}", hint=f"it is for {list_words(formats)}")
+        for text in given if isinstance(given, list) else (given,):
+            if not str(text).isprintable():
+                hint = "the command stands in one line of the files that are written"
+                raise UsageError(f"{option}: {quote(text)} holds a line end or a control character", hint=hint)
 
 
 def check_names(args: argparse.Namespace, repository: str, frameworks: Sequence[str]) -> tuple[str, ...]:
@@ -89,6 +92,7 @@ def _split_build_args(text: str, form: str) -> tuple[str, ...]:
     if named := parsed.targets[1:]:
         hint = "rockiln export FORMAT TARGET... says which targets the jobs build"
         raise UsageError(f"--build-args: {named[0]} is no option of rockiln build", hint=hint)
+    parse_mirrors(getattr(parsed, "late_mirror", ()))
     if parsed.cache_from:
         parse_cache(fill_variables(parsed.cache_from, form), "--build-args: --cache-from")
     return words

@@ -40,6 +40,7 @@ BUILD_ARGS = (
     ("--jobs 0", "--build-args: argument --jobs: 0 is not a number of at least 1"),
     ("--sandbox none", "--build-args: argument --sandbox: invalid choice"),
     ("jax-other --smoke", "--build-args: jax-other is no option of rockiln build"),
+    ("--mirror a", "--mirror 'a' is not SOURCE=URL"),
     ("--cache-from a.example/a:tag", "--build-args: --cache-from a.example/a:tag: a repository has no tag"),
 )
 
@@ -60,6 +61,23 @@ def test_build_args_are_what_build_takes(form: str, text: str, said: str) -> Non
     with pytest.raises(UsageError) as caught:
         export(form, JAX, "--to", TO, f"--build-args={text}")
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["$CI_REGISTRY_IMAGE/{framework}", "${CI_REGISTRY_IMAGE}/jax"])
+def test_variable_that_holds_host_and_name_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="begins with a host and a name in one variable"):
+        export("gitlab", JAX, "--to", name)
+
+
+@pytest.mark.parametrize(
+    ("form", "option"),
+    [("bake", "--bundle"), ("bake", "--build-args"), ("github", "--package"), ("gitlab", "--install"),
+     ("github", "--runner"), ("kubernetes", "--node-label")],
+)  # fmt: skip
+@pytest.mark.parametrize("text", ["a\nb", "a\x1b[1m"])
+def test_text_of_an_option_is_one_line(form: str, option: str, text: str) -> None:
+    with pytest.raises(UsageError, match=f"^{option}: .* holds a line end or a control character$"):
+        export(form, JAX, option, text)
 
 
 def test_unbalanced_quotes_end_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
