@@ -81,7 +81,7 @@ CLEAN = {
     "memory of a tile": "void f() { cooperative_groups::block_tile_memory<256> &room = *r; }",
     "plain 32": "int f(int bytes) { return bytes / 32; }",
     "full 64-bit mask": "__global__ void k(int v) { __shfl_sync(0xffffffffffffffffULL, v, 0); __syncwarp(); }",
-    "active mask": "__global__ void k(int v) { __shfl_sync(__activemask(), v, 0); }",
+    "active mask": "__global__ void k(int v) { __shfl_sync(__activemask(), v, 0, 32); }",
     "warpSize as value": "__global__ void k() { int l = threadIdx.x % warpSize; x[l / warpSize] = 1; }",
     "texture outside kernels": "void f(int tex2D) { tex2D(1); }",
     "host launch": "__global__ void k() {}\nvoid f() { k<<<1, 1>>>(); }",
@@ -165,6 +165,29 @@ def test_nvshmem_is_a_library_that_is_missing(tmp_path: Path) -> None:
 def test_thrusts_cuda_is_an_error_and_its_device_is_none(text: str, tmp_path: Path) -> None:
     assert _rules(_scan(text, tmp_path)) == {"thrust-cuda"}
     assert not _rules(_scan(text.replace("cuda", "hip"), tmp_path))
+
+
+BF16 = "#include <cuda_runtime.h>\n#if {}\n#include <cuda_bf16.h>\n#endif\n{}__device__ __nv_bfloat16 x;\n"
+
+
+@pytest.mark.parametrize(
+    ("condition", "more", "told"),
+    [
+        ("CUDART_VERSION >= 11000", "", ("error", 3)), ("__CUDACC_VER_MAJOR__ >= 11", "", ("error", 3)),
+        ("CUDA_VERSION >= 11000", "", ("warning", 3)), ("CUDA_VERSION < 11000\n#else", "", ("warning", 4)),
+        ("defined(CUDA_VERSION) && CUDA_VERSION >= 11000", "", ("warning", 3)), ("CUDA_VERSION < 11000", "", None),
+        ("CUDA_VERSION >= 11000", '#include "own.h"\n', None), ("WITH_BF16", "", None),
+        ("CUDART_VERSION >= 11000", "#include <ATen/ATen.h>\n", None),
+        ("CUDART_VERSION >= 11000", "#include <cuda_bf16.h>\n", None),
+    ],
+)
+def test_a_header_that_cudas_version_leaves_out_is_missed_where_its_names_are_used(
+    condition: str, more: str, told: tuple[str, int] | None, tmp_path: Path
+) -> None:
+    found = [item for item in _scan(BF16.format(condition, more), tmp_path).findings if item.rule == "cuda-version"]
+    assert [(item.severity, item.line) for item in found] == ([told] if told else [])
+    unused = BF16.format(condition, more).replace("__nv_bfloat16", "float")
+    assert "cuda-version" not in _rules(_scan(unused, tmp_path))
 
 
 def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hipcompat.scan.conditions import Branch, drop_dead_code
 from hipcompat.scan.detect.constants import Constants
+from hipcompat.scan.detect.versions import find_version_uses
 from hipcompat.scan.lexer import Code, lex
 from hipcompat.scan.regions import begins_line, find_device_bodies, is_directive, split_arguments
 
@@ -18,8 +19,6 @@ _PLAIN_FUNCTION = re.compile(
     r"\b(?:inline|static)\s+\w+\s+(max|min|fminf|fmaxf|rsqrtf|rsqrt|umin|umax|make_\w+[234])\s*\("
 )
 _NVIDIA_COMPILER = re.compile(r"__CUDACC__|__NVCC__")
-_OWN_INCLUDE = re.compile(r"#[ \t]*include[ \t]*+(?!<)")
-_VERSION_VALUE = re.compile(r"\bCUDART_VERSION\b")
 _WORD_BEFORE = re.compile(r"(\w+|[*&>])[ \t]*$")
 
 
@@ -45,7 +44,7 @@ class Unit:
     left_out: tuple[tuple[int, int], ...]
     """Qualifiers of device functions that stand in a branch for NVIDIA's compiler only."""
     version_uses: tuple[tuple[int, int], ...]
-    """CUDART_VERSION as a value, and includes that are left out because it is not defined."""
+    """CUDART_VERSION as a value, and includes that are left out because it, or CUDA_VERSION, is not defined."""
     defined_twice: tuple[tuple[int, int], ...]
     """Functions of HIP that a branch for other compilers than NVIDIA's defines."""
     macros: dict[str, str]
@@ -76,7 +75,7 @@ def make_unit(raw: str) -> Unit:
         includes=includes,
         branches=seen.branches,
         left_out=_find_left_out(whole.code, seen.branches),
-        version_uses=_find_version_uses(code, whole.code, seen.branches),
+        version_uses=find_version_uses(code, whole.code, seen.branches),
         defined_twice=_find_defined_twice(code.code, seen.branches),
         macros=macros,
         constants=Constants(code.code, macros),
@@ -91,22 +90,6 @@ def _find_left_out(code: str, branches: tuple[Branch, ...]) -> tuple[tuple[int, 
         if branch.is_dead and _NVIDIA_COMPILER.search(branch.words)
     )
     return tuple(sorted({match.span() for match in matches if match}))
-
-
-def _find_version_uses(code: Code, whole: str, branches: tuple[Branch, ...]) -> tuple[tuple[int, int], ...]:
-    """CUDART_VERSION outside of directives, and an #include of the file's own that is left out for want of it."""
-    if "CUDART_VERSION" not in whole or re.search(r"#[ \t]*define[ \t]+CUDART_VERSION\b", whole):
-        return ()
-    used = [
-        match.span()
-        for match in _VERSION_VALUE.finditer(code.code)
-        if not code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()].lstrip().startswith("#")
-    ]
-    for branch in branches:
-        if branch.is_dead and "CUDART_VERSION" in branch.words:
-            match = _OWN_INCLUDE.search(whole, branch.start, branch.end)
-            used += [match.span()] if match else []
-    return tuple(used)
 
 
 def _find_defined_twice(code: str, branches: tuple[Branch, ...]) -> tuple[tuple[int, int], ...]:

@@ -98,7 +98,7 @@ CUDA_RULES = (
     ),
     Rule(
         id="cuda-version", severity="error",
-        title="CUDART_VERSION is not defined here: used as a value, or an #include is left out as for an older CUDA",
+        title="CUDA's version is not defined here: used as a value, or an #include is left out as for an older CUDA",
         advice="ask for HIP_VERSION or __HIPCC__ as well",
         evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
         example="int major() { return CUDART_VERSION / 1000; }",
