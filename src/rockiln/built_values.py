@@ -78,8 +78,10 @@ def read_text(folder: Path, stage: str) -> str:
         text = content.decode("utf-8")
     except FileNotFoundError:
         raise UsageError(f"{folder.name} has no {stage} yet: it is not built", hint=hint) from None
-    except (OSError, UnicodeDecodeError) as fault:
-        raise UsageError(f"{path}: cannot be read: {fault}", hint=f"{hint} writes it anew") from fault
+    except OSError as fault:
+        raise UsageError(f"{path}: cannot be read: {fault.strerror}", hint=f"{hint} writes it anew") from fault
+    except UnicodeDecodeError as fault:
+        raise UsageError(f"{path}: no UTF-8 text", hint=f"{hint} writes it anew") from fault
     if stage not in FETCHED and hashlib.sha256(content).hexdigest() != _read_noted(folder, path.name):
         what = "damaged, or left by an unfinished build or another rockiln"
         raise UsageError(f"{path} is {what}", hint=f"{hint} writes it anew")

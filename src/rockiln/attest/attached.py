@@ -18,7 +18,7 @@ from typing import Any
 
 from rockiln.attest.envelope import ENVELOPE_TYPE, seal
 from rockiln.attest.statement import CYCLONEDX, PROVENANCE, make_statement
-from rockiln.disk import write_whole
+from rockiln.disk import disk_faults_named, write_whole
 from rockiln.errors import VerificationError
 from rockiln.image_config import describe, encode
 from rockiln.media_types import CONFIG_TYPE, INDEX_TYPE, MANIFEST_TYPE
@@ -125,15 +125,21 @@ def make_attachment(
 def write_attached(folder: Path, attachments: Sequence[Attachment]) -> None:
     """A layout at `folder`, whole: an older one goes in one step."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with Scratch(folder.parent / ".attaching") as made:
+    try:
+        _write_attached(folder, attachments)
+    finally:
+        with suppress(OSError):  # another process attaches at this moment
+            (folder.parent / ".attaching").rmdir()
+
+
+def _write_attached(folder: Path, attachments: Sequence[Attachment]) -> None:
+    with disk_faults_named(folder), Scratch(folder.parent / ".attaching") as made:
         for content in (content for one in attachments for content in (one.manifest, *one.blobs.values())):
             write_whole(_blob_path(made, digest_of(content)), content, 0o444)
         write_whole(made / "oci-layout", _LAYOUT, 0o444)
         write_whole(made / "index.json", _make_index(attachments), 0o444)
         remove_folder(folder)
         made.rename(folder)
-    with suppress(OSError):  # another process attaches at this moment
-        (folder.parent / ".attaching").rmdir()
 
 
 def read_attached(folder: Path) -> tuple[Attachment, ...]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rockiln.built_values import has_value, require_ended
+from rockiln.console import printable
 from rockiln.disk import write_whole
 from rockiln.errors import UsageError
-from rockiln.image import Image
 from rockiln.invocation import Invocation
 from rockiln.jsonable import write_value
 from rockiln.plan import PlannedTarget
@@ -39,6 +39,8 @@ class Attested:
     key_id: str
     """"" for what is not signed."""
     files: tuple[Path, ...]
+    left: Path | None = None
+    """What an earlier run signed, and this one, without a key, left as it was."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,8 +75,9 @@ def attest_target(
     from rockiln.verbs.smoke import read_built_image
 
     folder = invocation.folders.target_path(planned.id)
+    _refuse_wrong_kinds(folder)
+    checked = check_built(planned, invocation)
     image = read_built_image(planned, invocation)
-    checked = check_built(image, invocation)
     require_ended(folder, image.digest)
     installed: Installed = checked.installed  # type: ignore[assignment]  # layers were read
     sbom = make_sbom(installed, image.reference, image.digest)
@@ -89,9 +92,10 @@ def attest_target(
         subject = Subject(digest=image.digest, size_bytes=checked.manifest_bytes, reference=image.reference)
         write_attached(folder / ATTACHED, make_attachments(subject, sbom, provenance, key))
         files.append(folder / ATTACHED)
+    left = None if key or not (folder / ATTACHED).exists() else folder / ATTACHED
     return Attested(
         target_id=planned.id, digest=image.digest, packages=len(installed.packages),
-        key_id=key.public.key_id if key else "", files=tuple(files),
+        key_id=key.public.key_id if key else "", files=tuple(files), left=left,
     )  # fmt: skip
 
 
@@ -100,14 +104,14 @@ def attest_unless_done(planned: PlannedTarget, invocation: Invocation, key: Priv
     no build left here goes without: nobody knows what it was made of."""
     from rockiln.attest.provenance import Circumstances
     from rockiln.errors import VerificationError
-    from rockiln.verbs.smoke import read_built_image
+    from rockiln.verbs.smoke import find_built_layout
     from rockiln.verification.sources import LayoutSource
     from rockiln.verification.verify_image import verify_image
 
     if not has_value(invocation.folders.target_path(planned.id), "lock"):
         invocation.console.warn(f"{planned.id}: no build left a lock.json here, so no provenance goes along")
         return
-    layout_path = read_built_image(planned, invocation).layout_path
+    layout_path = find_built_layout(planned, invocation)
     source = LayoutSource(layout_path, layout_path.parent / ATTACHED, ask_row(planned))
     try:
         verify_image(source, key.public, invocation.console, with_layers=False)
@@ -116,12 +120,23 @@ def attest_unless_done(planned: PlannedTarget, invocation: Invocation, key: Priv
         invocation.console.say(_describe(attested))
 
 
-def check_built(image: Image, invocation: Invocation) -> CheckedImage:
+def _refuse_wrong_kinds(folder: Path) -> None:
+    """What stands where files will be written is seen before the layers are read. Raises UsageError."""
+    for name in (SBOM_FILE, PROVENANCE_FILE, LICENCES_FILE, ATTACHED):
+        path, kind = folder / name, "file" if name == ATTACHED else "folder"
+        if path.is_dir() == (kind == "folder") and path.exists():
+            hint = f"attest writes a {'folder' if kind == 'file' else 'file'} there: move it away"
+            raise UsageError(f"{printable(str(path))} is a {kind}", hint=hint)
+
+
+def check_built(planned: PlannedTarget, invocation: Invocation) -> CheckedImage:
     """Every byte of the layout. Raises VerificationError."""
+    from rockiln.verbs.smoke import find_built_layout
     from rockiln.verification.check_image import check_image
     from rockiln.verification.sources import LayoutSource
 
-    source = LayoutSource(image.layout_path, image.layout_path.parent / ATTACHED)
+    layout_path = find_built_layout(planned, invocation)
+    source = LayoutSource(layout_path, layout_path.parent / ATTACHED, ask_row(planned))
     return check_image(source, invocation.console, with_layers=True)
 
 
@@ -150,4 +165,5 @@ def read_locked(planned: PlannedTarget, checked: CheckedImage, invocation: Invoc
 def _describe(attested: Attested) -> str:
     signed = f"signed with key {attested.key_id[:12]}" if attested.key_id else "not signed: no --key"
     lines = [f"{attested.target_id} {attested.digest}: {attested.packages} packages; {signed}"]
-    return "\n  ".join((*lines, *map(str, attested.files)))
+    left = f"{attested.left}: signed before, and left as it was: --key FILE writes it anew" if attested.left else ""
+    return "\n  ".join((*lines, *map(str, attested.files), *filter(None, (left,))))

@@ -13,7 +13,7 @@ from rockiln.verbs.arguments import add_json
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """--output, --json."""
     parser.add_argument(
-        "--output", type=Path, metavar="PREFIX", default=Path("cosign"),
+        "--output", type=_prefix, metavar="PREFIX", default=Path("cosign"),
         help="PREFIX.key and PREFIX.pub (default: cosign)",
     )  # fmt: skip
     add_json(parser)
@@ -30,3 +30,11 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     advice = "give away the .pub, keep the .key and its password"
     text = f"{private_path}\n{public_path}\nkey {public.key_id[:12]}; {advice}"
     return Answer(text=text, value=value)
+
+
+def _prefix(text: str) -> Path:
+    """A folder would get the pair beside it."""
+    if text.endswith(("/", "/.", "/..")) or Path(text).is_dir():
+        where = str(Path(text) / "cosign")
+        raise argparse.ArgumentTypeError(f"{text} is a folder: PREFIX is the first part of two files, such as {where}")
+    return Path(text)

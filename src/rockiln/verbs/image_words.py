@@ -44,10 +44,10 @@ def open_images(
         beside = attached or path.absolute().parent / ATTACHED
         yield (LayoutSource(path, beside) if path.is_dir() else ArchiveSource(path, beside),)
     else:
-        from rockiln.verbs.smoke import read_built_image
+        from rockiln.verbs.smoke import find_built_layout
 
         chosen = invocation.select((word,))
-        layouts = [(read_built_image(planned, invocation).layout_path, ask_row(planned)) for planned in chosen]
+        layouts = [(find_built_layout(planned, invocation), ask_row(planned)) for planned in chosen]
         yield tuple(LayoutSource(layout, attached or layout.parent / ATTACHED, its) for layout, its in layouts)
 
 
@@ -103,6 +103,9 @@ def _open_registry(
     reference = parse_reference(name)
     with open_repository(reference, invocation.environ, access=access) as repository:
         digest = reference.digest or repository.find_digest(reference.version)
+        if not digest and not reference.tag:
+            hint = "write HOST/NAME:TAG or HOST/NAME@sha256:…"
+            raise RegistryError(f"{reference}: no tag is named, and there is no {reference.version}", hint=hint)
         if not digest:
             raise RegistryError(f"{reference}: not there", hint="is the name right, and may you read it?")
         image = read_platform_manifest(repository, digest).digest

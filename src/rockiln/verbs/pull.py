@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -15,18 +16,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rockiln.console import printable
-from rockiln.errors import EngineError, UnavailableError, UnfitError, UsageError
+from rockiln.errors import EngineError, ImageError, UnavailableError, UnfitError, UsageError, VerificationError
 from rockiln.invocation import Invocation
+from rockiln.tables import quote
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json
 from rockiln.verbs.registry_options import add_registry_options, read_access
 
 if TYPE_CHECKING:
     from rockiln.engines.docker import DockerEngine
+    from rockiln.image import Image
     from rockiln.pull.fit import Fit
     from rockiln.pull.host import HostFacts
     from rockiln.pull.run_line import RunLine
     from rockiln.verification.sources import AskedRow, ImageSource
+
+_HOST_HINT = "--host names what `hipcompat doctor --json` printed on that host"
+_SIZE = re.compile(r"[0-9]+(\.[0-9]+)? ?[kmgtp]?i?b?", re.ASCII | re.IGNORECASE)
+"""As Docker reads --shm-size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +81,9 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         raise UsageError("--run runs it here and now", hint="leave out --dry-run and --host")
     if is_run and args.json:
         raise UsageError("--run leaves standard output to the program", hint="leave out --json")
+    if not _SIZE.fullmatch(args.shm_size):
+        hint = "a number and b, k, m or g, such as 8g"
+        raise UsageError(f"--shm-size: {quote(args.shm_size)} is no size", hint=hint)
     host = read_host() if args.host is None else _read_doctor(args.host)
     with _open_image(args, invocation) as source:
         digest, archs, key_id = _verify(source, args, invocation)
@@ -116,7 +126,9 @@ def _find_published(glob: str, invocation: Invocation) -> tuple[str, AskedRow] |
 
     chosen = invocation.select((glob,))
     policy = invocation.matrix.publish
-    if len(chosen) != 1 or not policy.repository:
+    if len(chosen) != 1:
+        raise UsageError(f"{glob} names {len(chosen)} rows", hint=f"name one: {', '.join(one.id for one in chosen)}")
+    if not policy.repository:
         return None
     locked = invocation.lock.targets.get(chosen[0].id)
     if locked is None:
@@ -129,41 +141,56 @@ def _find_published(glob: str, invocation: Invocation) -> tuple[str, AskedRow] |
 def _verify(
     source: ImageSource, args: argparse.Namespace, invocation: Invocation
 ) -> tuple[str, tuple[str, ...], str]:  # fmt: skip
-    """Digest, archs, and the id of the key that signed. Layers are held against their digests by the engine."""
+    """Digest, archs, and the id of the key that signed.
+
+    Layers of a registry are held against their digests by the engine that pulls them; those of a layout, which goes in
+    as an archive, here.
+    """
+    from rockiln.verification.sources import LayoutSource
+
+    with_layers = isinstance(source, LayoutSource) and not args.dry_run
     if args.unverified:
         from rockiln.verification.check_image import check_image
 
         invocation.console.warn(f"{source.name}: its signature is not looked at")
-        checked = check_image(source, invocation.console, with_layers=False)
+        checked = check_image(source, invocation.console, with_layers=with_layers)
         return checked.digest, tuple(checked.labels.get("dev.rockiln.archs", "").split()), ""
     from rockiln.sign.key_files import load_public_key
     from rockiln.verification.verify_image import verify_image
 
     key = load_public_key(args.key, invocation.folders.project_path)
-    verified = verify_image(source, key, invocation.console, with_layers=False)
+    verified = verify_image(source, key, invocation.console, with_layers=with_layers)
     return verified.digest, verified.archs, verified.key_id
 
 
 def _name_image(source: ImageSource) -> str:
     """What comes after the flags of docker run."""
     from rockiln.verification.sources import LayoutSource, RegistrySource
-    from rockiln.write_image import read_image
 
     if isinstance(source, RegistrySource):
         return source.name
     if isinstance(source, LayoutSource):
-        return read_image(source.path).reference
+        return _read_layout(source.path).reference
     raise UsageError(f"{source.name}: an archive", hint="unpack it into a folder, or `docker load` it after verify")
+
+
+def _read_layout(path: Path) -> Image:
+    """Raises VerificationError: to whoever pulls, what is damaged is not what was signed."""
+    from rockiln.write_image import read_image
+
+    try:
+        return read_image(path)
+    except ImageError as fault:
+        raise VerificationError(fault.message, hint=fault.hint) from fault
 
 
 def _bring(source: ImageSource, invocation: Invocation) -> str:
     """Into the Docker Engine; what arrived is compared with what was verified."""
     from rockiln.verification.sources import LayoutSource
-    from rockiln.write_image import read_image
 
     name, engine = _name_image(source), _find_engine(invocation)
     if isinstance(source, LayoutSource):
-        engine.load(read_image(source.path))
+        engine.load(_read_layout(source.path))
         return name
     content, digest = source.read_manifest()
     engine.pull(name, (digest, str(json.loads(content)["config"]["digest"])))
@@ -196,8 +223,10 @@ def _read_doctor(path: Path) -> HostFacts:
 
     try:
         return parse_doctor(path.read_text("utf-8"), printable(str(path)))
-    except (OSError, UnicodeDecodeError) as fault:
-        raise UsageError(f"{printable(str(path))}: cannot be read: {fault}") from fault
+    except OSError as fault:
+        raise UsageError(f"{printable(str(path))}: cannot be read: {fault.strerror}", hint=_HOST_HINT) from fault
+    except UnicodeDecodeError as fault:
+        raise UsageError(f"{printable(str(path))}: no UTF-8 text", hint=_HOST_HINT) from fault
 
 
 def _run(argv: Sequence[str], invocation: Invocation) -> EngineError | None:

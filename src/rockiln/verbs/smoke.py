@@ -155,13 +155,18 @@ def smoke_target(
 
 
 def read_built_image(planned: PlannedTarget, invocation: Invocation) -> Image:
-    """The image that `rockiln build` left. Raises UsageError where there is none."""
+    """The image that `rockiln build` left. Raises UsageError where there is none, ImageError where it is damaged."""
     from rockiln.write_image import read_image
 
+    return read_image(find_built_layout(planned, invocation))
+
+
+def find_built_layout(planned: PlannedTarget, invocation: Invocation) -> Path:
+    """Where that image is; nothing of it is read. Raises UsageError."""
     layout_path = invocation.folders.target_path(planned.id) / "image"
     if not layout_path.is_dir():
         raise UsageError(f"{planned.id} is not built", hint=f"rockiln build {planned.id}")
-    return read_image(layout_path)
+    return layout_path
 
 
 def read_finished_image(planned: PlannedTarget, invocation: Invocation) -> Image:

@@ -13,7 +13,7 @@ from rockiln.readers import CountedReader, HashedReader, Readable, digest_of
 from rockiln.sbom.installed import Installed, find_installed
 from rockiln.sbom.layer_texts import LayerTexts, read_layer_texts
 from rockiln.shape_faults import name_shape_fault
-from rockiln.verification.sources import ImageSource, name_blob, parse_json
+from rockiln.verification.sources import ImageSource, LayoutSource, name_blob, parse_json
 
 _CHUNK_BYTES = 1 << 20
 _MAX_BYTES = 16 << 20
@@ -85,26 +85,28 @@ def _check_layers(
     total = sum(int(row["size"]) for row in rows)
     with console.progress(f"verify {source.name}", total, "bytes") as progress:
         layers = []
+        is_built = source.row is not None and isinstance(source, LayoutSource)
+        hint = f"rockiln build --verify {source.row.id} writes it anew" if is_built and source.row else ""
         for number, (row, diff_id) in enumerate(zip(rows, diff_ids, strict=True), 1):
             said = row.get("annotations")
             title = said.get(LAYER_TITLE, "") if isinstance(said, dict) else ""
             name = f"{source.name}: layer {number}{f' ({title})' if title else ''}"
             with source.open_blob(str(row["digest"]), int(row["size"])) as stream:
                 counted = CountedReader(stream, progress.advance)
-                layers.append(_check_layer(counted, str(row["digest"]), diff_id, name))
+                layers.append(_check_layer(counted, str(row["digest"]), diff_id, name, hint))
     return layers
 
 
-def _check_layer(stream: Readable, digest: str, diff_id: str, name: str) -> LayerTexts:
+def _check_layer(stream: Readable, digest: str, diff_id: str, name: str, hint: str) -> LayerTexts:
     hashed = HashedReader(stream)
     try:
         texts = read_layer_texts(hashed, name)
     except ImageError as fault:
-        raise VerificationError(fault.message, hint=f"it is not {digest}") from fault
+        raise VerificationError(f"{fault.message}: it is not {digest}", hint=hint) from fault
     while hashed.read(_CHUNK_BYTES):
         pass
     if hashed.digest != digest:
-        raise VerificationError(f"{name}: the blob is {hashed.digest}, not {digest}")
+        raise VerificationError(f"{name}: the blob is {hashed.digest}, not {digest}", hint=hint)
     if texts.diff_id != diff_id:
         raise VerificationError(f"{name}: holds {texts.diff_id}, and the config says {diff_id}")
     return texts

@@ -150,7 +150,8 @@ class ArchiveSource:
                     raise VerificationError(f"{self._path}: lacks {name}", hint="is it an OCI archive?")
                 yield cast("Readable", file), member.size
         except (tarfile.TarError, EOFError) as fault:
-            raise VerificationError(f"{self._path}: cannot be read as an archive: {fault}") from fault
+            message = f"{self._path}: cannot be read as an archive: it is none, or damaged"
+            raise VerificationError(message, hint="an image's path is an OCI layout or a tar archive of one") from fault
 
 
 class RegistrySource:

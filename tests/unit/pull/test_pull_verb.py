@@ -95,3 +95,19 @@ def test_json_and_a_program_do_not_share_standard_output(
 ) -> None:
     code, _, said = run(capsys, tmp_path, "--key", key_path, "--json", "--run", "true")
     assert (code, "leave out --json" in said) == (2, True)
+
+
+def test_host_that_is_not_there_is_named_once(
+    tmp_path: Path, key_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, said = run(capsys, tmp_path, "--key", key_path, "--host", tmp_path / "nope")
+    assert (code, said.count("nope"), "Errno" in said) == (2, 1, False)
+    assert "No such file" in said
+
+
+@pytest.mark.parametrize("size", ["lots", "", "-1", "8 gigabytes", "8g\n"])
+def test_shm_size_that_is_none_is_refused(
+    tmp_path: Path, key_path: Path, capsys: pytest.CaptureFixture[str], size: str
+) -> None:
+    code, _, said = run(capsys, tmp_path, "--key", key_path, f"--shm-size={size}")
+    assert (code, "is no size" in said) == (2, True)

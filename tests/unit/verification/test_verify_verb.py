@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from registry_server import RegistryServer
 from rockiln.cli import main
 from rockiln.sign.keys import read_private_key, read_public_key
 from signed_image import KEY, SignedImage, make_signed, write_image
@@ -91,3 +92,28 @@ def test_attached_is_not_ignored_for_an_image_in_a_registry(
     code, _, said = run(capsys, verb, "127.0.0.1:1/you/jax:tag", *words)
     assert code == 2
     assert f"--attached {signed.path / 'attached'}: 127.0.0.1:1/you/jax:tag is in a registry" in said
+
+
+def test_file_that_is_no_archive_is_told_in_one_line(
+    signed: SignedImage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "README.md").write_text("# no image\n")
+    code, _, said = run(capsys, "verify", tmp_path / "README.md", "--key", signed.path / "cosign.pub")
+    assert (code, "method gz" in said) == (24, False)
+    assert "README.md: cannot be read as an archive: it is none, or damaged" in said
+
+
+@pytest.mark.parametrize("word", ["folder", "folder/", "new/"])
+def test_folder_is_no_prefix_of_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str], word: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(SystemExit) as ended:
+        run(capsys, "generate-key", "--output", f"{tmp_path}/{word}")
+    assert ended.value.code == 2
+    assert "is a folder: PREFIX is the first part of two files" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.key"))
+
+
+def test_name_without_a_tag_is_told_what_it_lacks(signed: SignedImage, capsys: pytest.CaptureFixture[str]) -> None:
+    with RegistryServer(has_referrers=True) as server:
+        code, _, said = run(capsys, "verify", f"{server.host}/you/jax", "--key", signed.path / "cosign.pub")
+    assert (code, "no tag is named, and there is no latest" in said) == (19, True)
