@@ -75,6 +75,10 @@ def _read_sbom(word: str, invocation: Invocation) -> tuple[Path, Mapping[str, An
         path = invocation.folders.target_path(target_id) / SBOM_FILE
         if not path.is_file():
             raise UsageError(f"{target_id} has no SBOM yet", hint=f"rockiln attest {target_id}")
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "there is no such file"
+        hint = "IMAGE is an attested target, or the path of its SBOM: build/TARGET/sbom.cdx.json"
+        raise UsageError(f"{printable(word)}: {what}", hint=hint)
     try:
         value = json.loads(_read(path))
         if value["bomFormat"] != "CycloneDX" or not value["serialNumber"] or not value["metadata"]["component"]["name"]:

@@ -39,10 +39,17 @@ def add_registry_options(parser: argparse.ArgumentParser) -> None:
 def add_destination(parser: argparse.ArgumentParser) -> None:
     """--to, --dry-run."""
     parser.add_argument(
-        "--to", default="", metavar="HOST/NAME",
+        "--to", type=_named, metavar="HOST/NAME",
         help="the repository, in which {framework} stands for the row's (default: [publish] of matrix.toml)",
     )  # fmt: skip
     add_dry_run(parser)
+
+
+def _named(text: str) -> str:
+    """An empty word is no word left out: a variable of a script may not be set."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty: HOST/NAME, or leave it out for [publish] of matrix.toml")
+    return text
 
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +107,9 @@ def count_threads(invocation: Invocation) -> int:
 
 def read_seal(args: argparse.Namespace, environ: Mapping[str, str]) -> Seal | None:
     """What signs results; None where --unsigned says so. Raises UsageError where nothing was said."""
-    if bool(args.key) == args.unsigned:
+    if args.key and args.unsigned:
+        raise UsageError("--key signs the result, and --unsigned says that nobody does", hint="leave out one of them")
+    if not args.key and not args.unsigned:
         hint = "--key FILE signs with a key of `rockiln generate-key` or cosign; --unsigned attaches it as it is"
         raise UsageError("an attested result is signed, or it is said that it is not: --key or --unsigned", hint=hint)
     if args.unsigned:

@@ -146,3 +146,12 @@ def test_document_is_not_written_over_what_is_read(
     code, _, said = run(capsys, *words, "--waivers", str(waivers), "--vex", str(tmp_path / name))
     assert (code, f"--vex: {tmp_path / name} is read, too" in said) == (2, True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["", "gone/sbom.json"])
+def test_what_is_no_sbom_is_told_what_image_means(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    code, _, said = run(capsys, "cve", f"{tmp_path}/{name}", *words[2:])
+    assert code == 2
+    assert "IMAGE is an attested target, or the path of its SBOM" in said

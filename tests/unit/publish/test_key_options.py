@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from matrix_text import CPU_ID
+from publish.project import Project
 
 from rockiln.errors import UsageError
 from rockiln.sign.key_files import write_key_pair
@@ -37,3 +39,15 @@ def test_public_key_checks_and_signs_no_index(tmp_path: Path) -> None:
 def test_key_file_that_is_not_there_is_named(read: Reader, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"gone\.key: No such file"):
         read(Namespace(key=tmp_path / "gone.key", unsigned=False), {})
+
+
+def test_key_and_unsigned_together_are_named_as_such(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--key signs the result, and --unsigned says that nobody does"):
+        read_seal(Namespace(key=tmp_path / "k", unsigned=True), {})
+
+
+def test_empty_destination_is_no_destination_left_out(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("push", "publish"):
+        with pytest.raises(SystemExit):
+            project.run(verb, CPU_ID, "--to", "")
+        assert "argument --to: it is empty" in capsys.readouterr().err
