@@ -12,6 +12,8 @@ from hipcompat.scan.rule import Severity, Target
 Verdict = Literal["portable", "translate", "work", "blocked"]
 VERDICTS: tuple[Verdict, ...] = ("portable", "translate", "work", "blocked")
 """From good to bad."""
+_TRANSLATED = frozenset(("mask-literal", "warp-call"))
+"""Notes on what translation rewrites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ def judge_file(findings: Iterable[Finding], renamed: int) -> Verdict:
         return "blocked"
     if "warning" in severities:
         return "work"
-    return "translate" if renamed or any(finding.rule == "mask-literal" for finding in findings) else "portable"
+    return "translate" if renamed or any(finding.rule in _TRANSLATED for finding in findings) else "portable"
 
 
 def is_notable(file: FileReport) -> bool:

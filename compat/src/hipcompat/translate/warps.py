@@ -12,19 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hipcompat.scan.detect.masks import OwnCode, is_active_mask, is_narrow_mask, spans_wave
+from hipcompat.scan.detect.lanes import CALL, Lanes
+from hipcompat.scan.detect.masks import is_active_mask, is_narrow_mask, spans_wave
 from hipcompat.scan.detect.surroundings import is_full_mask
-from hipcompat.scan.detect.unit import Unit, defines_itself, names_declaration
-from hipcompat.scan.detect.waves import Waves
+from hipcompat.scan.detect.unit import Unit
 from hipcompat.scan.regions import split_arguments
 from hipcompat.translate.edit import Edit
 
-_CALL = re.compile(
-    r"(?<![\w.])__(shfl(?:_up|_down|_xor)?|ballot|any|all|match_any|match_all|reduce_\w+)_sync\s*\(|__syncwarp\s*\("
-)
-_LEGACY = re.compile(r"(?<![\w.])__(shfl(?:_up|_down|_xor)?|ballot|any|all)(\s*\()")
-_ALONE = re.compile(r"(?<![\w.])__activemask\s*\(\s*\)(?!\s*(?:&\s*\(0xffffffffull|>>\s*\(__lane_id\(\)))")
-_DEFINED = re.compile(r"#[ \t]*define[ \t]+$")
 _NUMBER = re.compile(r"(0[xX][\da-fA-F']+|0|[1-9][\d']*)[uUlL]*$")
 _FIRST = "(__lane_id() & 32)"
 _ACTIVE = "__activemask()"
@@ -37,9 +31,10 @@ _BITS = frozenset(("ballot", "match_any", "match_all"))
 
 def find_mask_edits(unit: Unit) -> Iterator[Edit]:
     """Offsets are those of unit.text."""
-    waves, own = Waves(unit), OwnCode(unit)
+    lanes = Lanes(unit)
+    waves, own = lanes.waves, lanes.own
     seen = set[int]()
-    for match in _CALL.finditer(unit.text):
+    for match in CALL.finditer(unit.text):
         arguments = split_arguments(unit.text, match.end() - 1)
         if not arguments:
             continue
@@ -52,8 +47,10 @@ def find_mask_edits(unit: Unit) -> Iterator[Edit]:
             is_wave and spans_wave(unit, match[1], arguments)
         ):
             yield from _edit_narrow(unit, match, mask, arguments)
-    yield from _find_active_edits(unit, waves, own, seen)
-    yield from _find_legacy_edits(unit, waves, own)
+    for alone in lanes.find_alone():
+        if alone.start() not in seen:
+            yield from _narrow(alone.start(), alone.end())
+    yield from _find_legacy_edits(lanes)
 
 
 def _edit_full(
@@ -109,39 +106,17 @@ def _narrow(start: int, end: int) -> Iterator[Edit]:
     yield Edit(start=end, end=end, text=f" >> {_FIRST})")
 
 
-def _find_active_edits(unit: Unit, waves: Waves, own: OwnCode, seen: set[int]) -> Iterator[Edit]:
-    """__activemask() that is no mask of a call; those begin at `seen`."""
-    for match in _ALONE.finditer(unit.text):
-        if match.start() not in seen and _is_for_32(unit, match, waves, own):
-            yield from _narrow(match.start(), match.end())
-
-
-def _find_legacy_edits(unit: Unit, waves: Waves, own: OwnCode) -> Iterator[Edit]:
+def _find_legacy_edits(lanes: Lanes) -> Iterator[Edit]:
     """Shuffles and votes of before CUDA 9, which have no mask."""
-    for match in _LEGACY.finditer(unit.text):
-        arguments = split_arguments(unit.text, match.end() - 1)
-        if not arguments or not _is_for_32(unit, match, waves, own):
-            continue
+    for match, arguments in lanes.find_legacy():
         if match[1].startswith("shfl"):
-            if len(arguments) == _SHUFFLE_ARGUMENTS - 1:
-                yield Edit(start=arguments[-1][1], end=arguments[-1][1], text=", 32")
-        elif len(arguments) == 1:
-            start, end = match.span()
-            cast = "static_cast<unsigned int>(" if match[1] in _BITS else ""
-            yield Edit(start=start, end=end, text=f"{cast}__{match[1]}_sync{match[2]}{_OWN_LANES}, ")
-            if cast:
-                yield Edit(start=arguments[-1][1] + 1, end=arguments[-1][1] + 1, text=f" >> {_FIRST})")
-
-
-def _is_for_32(unit: Unit, match: re.Match[str], waves: Waves, own: OwnCode) -> bool:
-    """It is CUDA's call of that name, and lanes are not counted by warpSize."""
-    start = match.start()
-    before = unit.text[max(0, start - _NEAR) : start].rstrip()
-    is_operand = before.endswith(("*", "&", ">"))  # and no type: none of these returns a pointer
-    if waves.has(start) or own.has(start) or (names_declaration(unit.text, start) and not is_operand):
-        return False
-    is_defined = _DEFINED.search(unit.text, max(0, start - _NEAR), start) is not None
-    return not is_defined and not defines_itself(unit, match.group().partition("(")[0].rstrip())
+            yield Edit(start=arguments[-1][1], end=arguments[-1][1], text=", 32")
+            continue
+        start, end = match.span()
+        cast = "static_cast<unsigned int>(" if match[1] in _BITS else ""
+        yield Edit(start=start, end=end, text=f"{cast}__{match[1]}_sync{match[2]}{_OWN_LANES}, ")
+        if cast:
+            yield Edit(start=arguments[-1][1] + 1, end=arguments[-1][1] + 1, text=f" >> {_FIRST})")
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import pytest
 
-from hipcompat.scan import Target
+from hipcompat.scan import Finding, Target
+from hipcompat.scan.finding import judge_file
 from hipcompat.scan.scanner import Scanned, scan_bytes
 from hipcompat.scan.tree import Candidate
+from hipcompat.translate import rename
 
 OTHERS = (
     "__device__ int f(int v, unsigned long long m) { return __shfl_xor_sync(m, v, warpSize / 2); }",
@@ -17,11 +21,15 @@ OTHERS = (
 )
 
 
-def _rules(text: str) -> set[str]:
+def _scan(text: str) -> tuple[Finding, ...]:
     content = text.encode()
     scanned = scan_bytes(content, Candidate(path="k.cu", language="cuda", size_bytes=len(content)), Target())
     assert isinstance(scanned, Scanned)
-    return {finding.rule for finding in scanned.report.findings}
+    return scanned.report.findings
+
+
+def _rules(text: str) -> set[str]:
+    return {finding.rule for finding in _scan(text)}
 
 
 @pytest.mark.parametrize(
@@ -35,3 +43,32 @@ def test_a_mask_of_32_bits_for_a_wave(call: str) -> None:
 @pytest.mark.parametrize("text", OTHERS)
 def test_another_mask_is_none(text: str) -> None:
     assert "wave-mask" not in _rules(text)
+
+
+TRANSLATED = (
+    "__global__ void k(int *x) { x[threadIdx.x] = __shfl_sync(__activemask(), x[threadIdx.x], 0); }",
+    "__device__ int f(int p) { return __any_sync(__activemask(), p); }",
+    "#define M __activemask()\n__device__ int f(int p) { return __all_sync(M, p); }",
+    "__device__ int f(int v) { return __shfl(v, 0) + 2 * __any(v); }",
+    "__device__ void f(unsigned *m) { m[0] = __activemask(); }",
+)
+LEFT = (
+    "#include <hip/hip_runtime.h>\n__device__ int f(int v) { return __shfl(v, 0); }",
+    "__device__ int f(int v) { return __shfl(v, 0, 32) + __shfl_sync(__activemask(), v, 0, 16); }",
+    "__device__ int f(int v) { return __shfl(v, warpSize - 1); }",
+    "#ifdef __HIP__\n__device__ int f(int v) { return __any(v); }\n#endif",
+)
+
+
+@pytest.mark.parametrize("text", TRANSLATED)
+def test_calls_that_mean_32_lanes_are_to_be_translated(text: str) -> None:
+    assert "warp-call" in _rules(text)
+    assert rename(text.encode(), PurePath("k.cuh")).content != text.encode()
+    assert "warp-call" not in _rules(rename(text.encode(), PurePath("k.cuh")).content.decode())
+    assert judge_file(_scan(text), 0) != "portable"
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_what_means_the_same_is_left(text: str) -> None:
+    assert "warp-call" not in _rules(text)
+    assert rename(text.encode(), PurePath("k.cuh")).content == text.encode()

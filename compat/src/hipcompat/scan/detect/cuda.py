@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from hipcompat.scan.detect import patterns, surroundings
 from hipcompat.scan.detect.assembly import find_asm_hits
 from hipcompat.scan.detect.includes import find_include_hits
+from hipcompat.scan.detect.lanes import find_lane_hits
 from hipcompat.scan.detect.literals import find_option_hits, read_kernel_strings
 from hipcompat.scan.detect.names import Meaning, find_meaning
 from hipcompat.scan.detect.overloads import find_overload_hits
@@ -52,6 +53,7 @@ def _find_code_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     hits = [*left_out, *twice, *version, *find_include_hits(unit, renamed), *_find_names(unit, renamed)]
     hits += patterns.find_pattern_hits(unit, renamed)
     hits += find_wave_hits(unit)
+    hits += find_lane_hits(unit)
     hits += find_signature_hits(unit)
     hits += find_overload_hits(unit)
     hits += find_shared_memory_hits(unit)

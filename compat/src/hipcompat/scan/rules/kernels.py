@@ -20,6 +20,13 @@ KERNEL_RULES = (
         example="__global__ void k(int v, unsigned mask) { v += __shfl_xor_sync(mask, v, 1); }",
     ),
     Rule(
+        id="warp-call", severity="note", archs=WAVE64,
+        title="__activemask() as a mask, or a shuffle or vote without one: 32 lanes in CUDA, here 64",
+        advice="translate gives it a width of 32, or the lanes of the caller's 32",
+        evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/reference/kernel_language.html",
+        example="__global__ void k(int v) { v = __shfl_sync(__activemask(), v, 0); }",
+    ),
+    Rule(
         id="wave-width", severity="warning", archs=WAVE64,
         title="a shuffle without a width, or a vote, where lanes are counted by warpSize; hipcompat's headers take 32",
         advice="state warpSize as its width (translate --mode rename does), or compile with -DHIPCOMPAT_WIDTH=warpSize",
