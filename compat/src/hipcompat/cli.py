@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import hipcompat
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         parser.print_help(sys.stderr)
         return UsageError.exit_code
-    args = parser.parse_args(words)
+    args = _parse(parser, words)
     try:
         return _answer(args)
     except CompatError as error:
@@ -64,6 +65,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         message = printable(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
         return _report(FileError(message, hint="is the path right, and may this user read and write there?"))
+
+
+def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Paths may stand before and after options, which argparse does not take where several may be given."""
+    args, late = parser.parse_known_args(words)
+    paths = getattr(args, "paths", None)
+    if not late or not isinstance(paths, list) or any(word.startswith("-") for word in late):
+        return parser.parse_args(words)
+    paths += map(Path, late)
+    return args
 
 
 def make_parser(only: str = "") -> argparse.ArgumentParser:

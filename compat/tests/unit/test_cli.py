@@ -35,6 +35,15 @@ def test_a_name_that_hipcompat_has_names_its_header(capsys: pytest.CaptureFixtur
     assert out.count("  hipcompat   has it, in <hipcompat/rounding.h>") == 1
 
 
+def test_paths_stand_on_both_sides_of_an_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("a.cu", "b.cu"):
+        (tmp_path / name).write_text("void f() { cudaFree(p); }")
+    first, second = (str(tmp_path / name) for name in ("a.cu", "b.cu"))
+    _, out, err = _call(capsys, "scan", first, "--arch", "gfx942", second, "--rocm", "7")
+    assert err == ""
+    assert out.splitlines()[-1] == "needs translation: 2 files read for gfx942 and ROCm 7.0"
+
+
 def test_an_unknown_name_exits_6_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = _call(capsys, "facts", "cudaMemcpyAsink")
     assert (code, out) == (6, "")

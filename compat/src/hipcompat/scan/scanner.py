@@ -12,7 +12,7 @@ from pathlib import Path
 from hipcompat.scan.closure import Included, follow_includes, note_unresolved
 from hipcompat.scan.detect.build import find_build_hits, is_build_file
 from hipcompat.scan.detect.cuda import find_hits
-from hipcompat.scan.detect.notebook import find_notebook_hits
+from hipcompat.scan.detect.notebook import find_notebook_hits, is_notebook
 from hipcompat.scan.detect.ptx import find_ptx_file_hits
 from hipcompat.scan.detect.python import find_cython_hits, find_python_hits
 from hipcompat.scan.detect.unit import Unit, make_unit
@@ -169,6 +169,8 @@ def _finish(
     includes: tuple[Included, ...],
 ) -> Scanned:  # fmt: skip
     marks = read_marks(text)
+    hits += [(Hit(rule="unknown-mark", start=start, end=end, detail=name), True) for name, start, end in marks.named
+             if name not in RULES]  # fmt: skip
     found = [
         _make_finding(file.path, text, hit, is_certain=certain)
         for hit, certain in hits
@@ -218,8 +220,10 @@ def _scan_binary(content: bytes, file: Candidate) -> Scanned:
     return Scanned(report=report, includes=(), suppressed=0)
 
 
-def _nothing(file: Candidate, content: bytes) -> Scanned:
-    """No finding of its own; what it includes may have some."""
+def _nothing(file: Candidate, content: bytes) -> Scanned | Skipped:
+    """No finding of its own; what it includes may have some. What is no notebook is not read."""
+    if file.language == "notebook" and content.strip() and not is_notebook(content):
+        return Skipped(path=file.path, reason="no notebook")
     report = FileReport(path=file.path, language=file.language, verdict="portable", findings=(), renamed=0)
     includes = tuple(_read_includes(content)) if file.language == "cuda" else ()
     return Scanned(report=report, includes=includes, suppressed=0)

@@ -14,6 +14,7 @@ from hipcompat.scan.finding import Finding
 from hipcompat.scan.text import Text
 
 _MARK = re.compile(r"hipcompat:[ \t]*ignore(-file)?(?:\[([\w+, *-]*)\])?")
+_NAME = re.compile(r"[\w+-]+")
 _ALONE = re.compile(r"^[ \t]*(?://|#|/\*)[^\n]*$")
 SCHEMA = 1
 
@@ -24,6 +25,9 @@ class Marks:
 
     everywhere: frozenset[str] = frozenset()
     by_line: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+    named: tuple[tuple[str, int, int], ...] = ()
+    """Each name of a rule that a mark has, and its place in the text."""
 
     def silence(self, finding: Finding) -> bool:
         """A mark on the line, or alone on the line above."""
@@ -37,7 +41,12 @@ def read_marks(text: Text) -> Marks:
         return Marks()
     everywhere: set[str] = set()
     by_line: dict[int, frozenset[str]] = {}
+    named: list[tuple[str, int, int]] = []
     for match in _MARK.finditer(text.raw):
+        named += [
+            (part.group(), match.start(2) + part.start(), match.start(2) + part.end())
+            for part in _NAME.finditer(match[2] or "")
+        ]
         rules = frozenset(part.strip() for part in (match[2] or "*").split(",") if part.strip())
         if match[1]:
             everywhere |= rules
@@ -46,7 +55,7 @@ def read_marks(text: Text) -> Marks:
         is_alone = _ALONE.match(text.line_at(match.start()))
         line += bool(is_alone)
         by_line[line] = by_line.get(line, frozenset()) | rules
-    return Marks(everywhere=frozenset(everywhere), by_line=by_line)
+    return Marks(everywhere=frozenset(everywhere), by_line=by_line, named=tuple(named))
 
 
 def read_baseline(path: Path) -> Counter[str]:

@@ -85,6 +85,7 @@ def _read_version(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d{1,4}(?:\.\d{1,4}){0,2}", text):
         raise UsageError(f"{quote(text)} is no version of ROCm", hint=f"--rocm takes {known}")
     version = tuple(map(int, text.split(".")))
+    version = (*version, 0) if len(version) == 1 else version
     if not (7, 0) <= version[:2] <= newest[:2]:
         raise UsageError(f"of ROCm {text} scan knows nothing", hint=f"--rocm takes {known}")
     return version

@@ -146,7 +146,8 @@ def test_a_notebook_on_one_line_and_magic_in_a_block(tmp_path: Path) -> None:
     assert [finding.rule for finding in scan([tmp_path], Target()).findings] == ["shell-tool", "pynvml"]
 
 
-@pytest.mark.parametrize("text", ["", "cuda {", '{"cells": 3, "a": "cuda"}', "[" * 100_000 + '"cuda"', '["cuda"]'])
+@pytest.mark.parametrize("text", ["", "cuda {", '{"cells": 3, "a": "cuda"}', "[" * 100_000 + '"cuda"', '["cuda"]',
+                                  '{"cells": [}', "[1, 2]", '{"a": 1}'])  # fmt: skip
 def test_what_is_no_notebook_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "n.ipynb").write_text(text)
     report = scan([tmp_path], Target())

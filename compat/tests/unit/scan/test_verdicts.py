@@ -182,3 +182,10 @@ def test_what_our_headers_provide_needs_translation_only(tmp_path: Path, monkeyp
     find_meaning.cache_clear()
     assert scan([tmp_path], Target()).verdict == "translate"
     find_meaning.cache_clear()
+
+
+def test_a_mark_for_a_rule_that_there_is_not_is_noted(tmp_path: Path) -> None:
+    report = _write(tmp_path, k__cu="void f() { nvmlInit(); }  // hipcompat: ignore[nvml, nvlm]\n")
+    assert [(found.rule, found.detail, found.line, found.column) for found in report.findings] == [
+        ("unknown-mark", "nvlm", 1, 54)
+    ]

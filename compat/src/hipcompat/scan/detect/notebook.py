@@ -66,6 +66,15 @@ class _Cell:
         return self.origins[at] + offset - self.starts[at] if at >= 0 else offset
 
 
+def is_notebook(content: bytes) -> bool:
+    """JSON of a mapping with cells, whatever is in them."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and isinstance(value.get("cells"), list)
+
+
 def find_notebook_hits(raw: str) -> tuple[tuple[Hit, ...], Counter[str]]:
     """Hits in the order of the file. Raises ValueError for what is no notebook."""
     renamed: Counter[str] = Counter()

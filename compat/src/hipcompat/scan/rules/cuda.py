@@ -174,6 +174,13 @@ CUDA_RULES = (
         example='#include <cuda.h>\n#include "nowhere/missing.cuh"',
     ),
     Rule(
+        id="unknown-mark", severity="note",
+        title="a comment silences a rule that there is not",
+        advice="name it as the finding does; the list is docs/compat-rules.md",
+        evidence="https://docs.astral.sh/ruff/rules/unused-noqa/",
+        example="void f() { nvmlInit(); }  // hipcompat: ignore[nvlm]",
+    ),
+    Rule(
         id="cuda-binary", severity="error", language="binary",
         title="a compiled file that needs NVIDIA's libraries or GPUs",
         advice="build it from source for ROCm, or leave it out",
