@@ -69,7 +69,7 @@ def test_a_second_build_compiles_nothing(
 ) -> None:
     cache = CompileCache(folder=tmp_path)
     build_pack(ARCH, _variants(), toolchain, cache, jobs=1)
-    monkeypatch.setattr(build, "compile_kernel", None)
+    monkeypatch.setattr(build, "compile_apart", None)
     assert build_pack(ARCH, _variants(), toolchain, cache, jobs=1).code
 
 

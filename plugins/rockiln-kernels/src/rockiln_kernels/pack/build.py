@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rockiln_kernels.archs import Arch
 from rockiln_kernels.pack.cache import CompileCache, make_cache_key, make_kernel_key
-from rockiln_kernels.pack.compile_kernel import Compiled, NotCompiled, compile_kernel
+from rockiln_kernels.pack.compile_apart import Outcome, compile_apart
+from rockiln_kernels.pack.compile_kernel import Compiled, NotCompiled
 from rockiln_kernels.pack.describe import describe_kernel, describe_variant
 from rockiln_kernels.pack.index import INDEX_NAME, dump_index
 from rockiln_kernels.pack.lint import lint_kernel
@@ -22,7 +21,6 @@ from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 from rockiln_kernels.pack.toolchain import Toolchain
 from rockiln_kernels.variant import Kernel, Variant
 
-Outcome = Compiled | NotCompiled
 Advance = Callable[[int, int], None]
 """Told how many kernels are done, of how many."""
 
@@ -131,22 +129,8 @@ def _compile_all(
     advance(len(found), len(kernels))
     if not missing:
         return found
-    for key, outcome in _compile_missing({key: kernels[key] for key in missing}, arch, toolchain, jobs):
+    for key, outcome in compile_apart({key: kernels[key] for key in missing}, arch, toolchain, jobs):
         found[key] = outcome
         cache.store(cache_keys[key], outcome)
         advance(len(found), len(kernels))
     return found
-
-
-def _compile_missing(
-    kernels: Mapping[str, Kernel], arch: Arch, toolchain: Toolchain, jobs: int
-) -> Iterator[tuple[str, Outcome]]:
-    """In this process if one job is allowed, else in a pool, as they get done."""
-    if jobs == 1:
-        yield from ((key, compile_kernel(kernel, arch, toolchain)) for key, kernel in kernels.items())
-        return
-    context = multiprocessing.get_context("spawn")  # Triton's LLVM does not survive a fork
-    with ProcessPoolExecutor(min(jobs, len(kernels)), mp_context=context) as pool:
-        futures = {pool.submit(compile_kernel, kernel, arch, toolchain): key for key, kernel in kernels.items()}
-        for future in as_completed(futures):
-            yield futures[future], future.result()

@@ -1,0 +1,27 @@
+"""Compilers that end their process, as Triton's LLVM does at times; a worker process imports them by name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rockiln_kernels.archs import Arch
+from rockiln_kernels.pack.compile_kernel import NotCompiled
+from rockiln_kernels.pack.toolchain import Toolchain
+from rockiln_kernels.variant import Kernel
+
+
+def die_once(kernel: Kernel, arch: Arch, toolchain: Toolchain) -> NotCompiled:  # noqa: ARG001  # a compiler's own
+    """The first attempt at the kernel called "bad" aborts; `kernel.source` is a folder that remembers it."""
+    mark = Path(kernel.source) / "died"
+    if kernel.function == "bad" and not mark.exists():
+        mark.touch()
+        os.abort()
+    return NotCompiled(reason=f"{kernel.function} was compiled")
+
+
+def die_always(kernel: Kernel, arch: Arch, toolchain: Toolchain) -> NotCompiled:  # noqa: ARG001
+    """Every attempt at the kernel called "bad" aborts."""
+    if kernel.function == "bad":
+        os.abort()
+    return NotCompiled(reason=f"{kernel.function} was compiled")
