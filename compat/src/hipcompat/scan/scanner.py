@@ -28,6 +28,8 @@ from hipcompat.scan.tree import Candidate, find_files
 
 LARGEST_BYTES = 32 * 1024 * 1024
 """Larger files are not source that a person wrote; they are named as skipped."""
+_IN_STRINGS = {"mask-literal": "mask-string"}
+"""Notes on what translation rewrites → what it is where nothing translates: kernels in strings of Python."""
 _EXCERPT_CHARACTERS = 200
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.MULTILINE)
 _BINARY_WORDS = (b"libcudart.so", b"libcuda.so.1", b"libcublas.so", b"libcudnn.so", b"libnvrtc.so", b".nv_fatbin")
@@ -114,10 +116,11 @@ def scan_bytes(content: bytes, file: Candidate, target: Target) -> Scanned | Ski
         scanned = _finish(file, text, _place_hits(hits, unit), renamed, target, _list_includes(unit, text))
         return _add_toolkit(scanned, unit, hits, target)
     try:
-        hits, renamed = _find_hits(text.raw, file.language)
+        found, renamed = _find_hits(text.raw, file.language)
     except ValueError as error:
         return Skipped(path=file.path, reason=str(error))
-    return _finish(file, text, [(hit, True) for hit in hits], renamed, target, ())
+    told = [(dataclasses.replace(hit, rule=_IN_STRINGS.get(hit.rule, hit.rule)), True) for hit in found]
+    return _finish(file, text, told, renamed, target, ())
 
 
 def _find_hits(raw: str, language: str) -> tuple[tuple[Hit, ...], Counter[str]]:

@@ -72,3 +72,13 @@ def test_calls_that_mean_32_lanes_are_to_be_translated(text: str) -> None:
 def test_what_means_the_same_is_left(text: str) -> None:
     assert "warp-call" not in _rules(text)
     assert rename(text.encode(), PurePath("k.cuh")).content == text.encode()
+
+
+def test_a_full_mask_in_a_string_of_python_is_an_error_where_the_same_in_a_source_is_translated() -> None:
+    kernel = "__global__ void k(int *x) { x[0] = __shfl_down_sync(0xffffffff, x[0], 1); }"
+    assert _rules(kernel) == {"mask-literal"}
+    content = f'k = make(r"""{kernel}""", "k")\n'.encode()
+    scanned = scan_bytes(content, Candidate(path="k.py", language="python", size_bytes=len(content)), Target())
+    assert isinstance(scanned, Scanned)
+    assert {finding.rule for finding in scanned.report.findings} == {"kernel-string", "mask-string"}
+    assert scanned.report.verdict == "blocked"

@@ -13,6 +13,13 @@ KERNEL_RULES = (
         example="__global__ void k(int v) { v += __shfl_down_sync(0xffffffff, v, 1); }",
     ),
     Rule(
+        id="mask-string", severity="error", language="python",
+        title="a full 32-bit mask in a kernel in a string of Python: HIP wants 64 bits, and nothing rewrites it",
+        advice="give __activemask() and a width of 32 under a guard for HIP",
+        evidence="https://github.com/cupy/cupy/issues/9742",
+        example='source = r"""__global__ void k(int *x) { x[0] = __shfl_down_sync(0xffffffff, x[0], 1); }"""',
+    ),
+    Rule(
         id="mask-value", severity="warning",
         title="a mask that is computed is handed to a _sync function; HIP checks it against the active lanes of 64",
         advice="make the mask 64 bits wide (unsigned long long) and compute it with __ballot or __activemask",
