@@ -16,7 +16,6 @@ from rockiln.contents import Contents
 from rockiln.image import Layer
 from rockiln.layers import LayerPlan
 from rockiln.tar_stream import stream_tar
-from rockiln.unpack.decompress import DAMAGE, Section, decompress
 
 
 class LayerSource(Protocol):
@@ -67,6 +66,8 @@ def _hash_pieces(pieces: Iterable[bytes], most_bytes: int | None = None) -> tupl
 
 
 def _unpacks_to(path: Path, scheme: Scheme, diff_id: str, size_bytes: int) -> bool:
+    from rockiln.unpack.decompress import DAMAGE, Section, decompress  # a build that has nothing to do needs none
+
     suffix = ".zst" if scheme.media_type.endswith("+zstd") else ".gz"
     with path.open("rb") as file:
         try:
