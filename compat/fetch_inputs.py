@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent / "src"))  # it runs from a checkout in which nothing is installed
+
 from hipcompat.facts.generate.inputs import Input, read_inputs
 
 ADDED_SUITES = ("sid", "experimental")

@@ -35,7 +35,7 @@ CXX_WORDS = (
     b"cumodule", b"cuctx", b"cudevice", b"custream", b"cuinit", b"cuevent", b"cufunc", b"cugraph", b"culink", b"cuget",
     b"cucomplex", b"optix", b"cutensor", b"cute/", b"nvsci", b"__half2", b"cufile", b"float4", b"texture", b"culibrary",
     b"compute_", b"arch=sm_", b"cudriver", b"hipd", b"hipmem",
-    b"hipruntimeget", b"cukernel", b"cuarray", b"cutex", b"cusurf",
+    b"hipruntimeget", b"libnv", b"libnccl", b"cukernel", b"cuarray", b"cutex", b"cusurf",
 )  # fmt: skip
 """In small letters; a file without any of them is not read further."""
 PYTHON_WORDS = (
@@ -49,7 +49,7 @@ PYTHON_WORDS = (
     b"cpp_extension", b"cudaextension", b"load_inline", b"cuda_flags", b"cuda_cflags", b"torch.version",
     b"import version", b"inline_asm",
     b"gpu-arch", b"-arch=", b"-gencode", b"numba", b"cupy", b"nvshmem", b"num_ctas", b"num_warps", b"extra.cuda",
-    b"extra import cuda",
+    b"extra import cuda", b".ptx", b".cubin",
 )  # fmt: skip
 
 

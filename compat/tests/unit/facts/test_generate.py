@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,15 @@ def test_another_package_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p-1.whl").write_bytes(b"x")
     with pytest.raises(FactsError, match="has sha256"):
         list(read_members(item, tmp_path))
+
+
+@pytest.mark.parametrize("name", ["fetch_rocm", "fetch_inputs"])
+def test_a_script_that_fetches_runs_where_hipcompat_is_not_installed(name: str) -> None:
+    script = Path(__file__).parents[3] / f"{name}.py"
+    code = f"import runpy; runpy.run_path({str(script)!r}, run_name='imported')"
+    bare = [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, {str(script.parent)!r}); {code}"]
+    done = subprocess.run(bare, capture_output=True, text=True, check=False, cwd=script.parents[1])
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_input_is_named_by_version_and_hash() -> None:

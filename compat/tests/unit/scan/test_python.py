@@ -197,3 +197,8 @@ def test_triton_for_nvidias_gpus() -> None:
     scanned = scan_bytes(launch.format(1, 32, "").encode(), file, Target(archs=("gfx1100",)))
     assert isinstance(scanned, Scanned)
     assert scanned.report.findings == ()
+
+
+def test_a_file_of_ptx_that_is_loaded() -> None:
+    assert _find("import cupy\nm = cupy.RawModule(path='k.ptx')\nn = 'k.ptx'\n")[1:] == [("ptx-load", "k.ptx")]
+    assert _find("m = cuda.module_from_file('k.cubin')\n") == [("ptx-load", "k.cubin")]

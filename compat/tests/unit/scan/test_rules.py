@@ -190,6 +190,20 @@ def test_a_header_that_cudas_version_leaves_out_is_missed_where_its_names_are_us
     assert "cuda-version" not in _rules(_scan(unused, tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('void *f() { return dlopen("libcuda.so.1", 1); }', [("cuda-library-name", "libcuda.so.1")]),
+        ('void *f() { return dlopen("libnvidia-ml.so.1", 1); }', [("cuda-library-name", "libnvidia-ml.so.1")]),
+        ('void *f() { return dlopen("libamdhip64.so", 1); } // "libcuda.so"', []),
+        ('void f() { cuModuleLoad(&m, "a/kernel.ptx"); }', [("ptx-load", "a/kernel.ptx")]),
+        ('void f() { cuModuleLoad(&m, "a/kernel.co"); }', []), ('const char *cuda = "kernel.ptx";', []),
+    ],
+)  # fmt: skip
+def test_files_that_code_opens_by_name(text: str, found: list[tuple[str, str]], tmp_path: Path) -> None:
+    assert [(item.rule, item.detail) for item in _scan(text, tmp_path).findings] == found
+
+
 def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:
     text = 'K = r"""\nextern "C" __global__ void k() {\n  __nanosleep(1);\n}\n"""\n'
     finding = next(item for item in _scan(text, tmp_path, "m.py").findings if item.rule == "device-function")

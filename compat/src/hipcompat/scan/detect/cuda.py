@@ -10,7 +10,7 @@ from hipcompat.scan.detect import patterns, surroundings
 from hipcompat.scan.detect.assembly import find_asm_hits
 from hipcompat.scan.detect.includes import find_include_hits
 from hipcompat.scan.detect.lanes import find_lane_hits
-from hipcompat.scan.detect.literals import find_option_hits, read_kernel_strings
+from hipcompat.scan.detect.literals import find_file_hits, find_option_hits, read_kernel_strings
 from hipcompat.scan.detect.names import Meaning, find_meaning
 from hipcompat.scan.detect.overloads import find_overload_hits
 from hipcompat.scan.detect.shared_memory import find_shared_memory_hits
@@ -41,7 +41,7 @@ _CAPTURING = frozenset(("capture", "capture-refused"))
 def find_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
     """Hits in the order of the text, and the renamed names with their counts; also in kernels that strings hold."""
     hits, renamed = _find_code_hits(unit)
-    strings = (*find_option_hits(unit), *read_kernel_strings(unit, _find_code_hits, renamed))
+    strings = (*find_option_hits(unit), *find_file_hits(unit), *read_kernel_strings(unit, _find_code_hits, renamed))
     return tuple(sorted((*hits, *strings), key=lambda hit: (hit.start, hit.rule))), renamed
 
 

@@ -17,6 +17,11 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _HELD = {"n": " \n", '"': ' "', "\\": " \\", "'": " '"}
 _PREFIX = re.compile(r"\s*(?:u8|[uUL])?R?\s*$")
 _KERNEL = "__global__"
+LIBRARY_FILE = re.compile(
+    r"(?:lib(?:cudart|cuda|nvrtc|cublas|cublasLt|cudnn|nvidia-ml|cusparse|cusolver|curand|cufft|nccl)\.so[\d.]*|nvcuda\.dll)$"
+)
+_LOADS = re.compile(r"\b(?:cu|hip)(?:Module(?:Load|LoadData\w*)|LibraryLoadFromFile|LinkAddFile\w*)\b")
+PTX_FILE = re.compile(r"[^\s\"']{0,200}\.(?:ptx|cubin)$")
 
 
 def find_option_hits(unit: Unit) -> Hits:
@@ -32,6 +37,23 @@ def find_option_hits(unit: Unit) -> Hits:
         if names_gpu(held) or (is_gpu(held) and is_gpu_option(before)):
             yield Hit(rule="nvrtc-option", start=start, end=end, detail=held[:80])
         before = held
+
+
+def find_file_hits(unit: Unit) -> Hits:
+    """A library of CUDA that is opened by its name; a file of PTX, where the code loads modules."""
+    text = unit.code.text
+    has_library = ".so" in text or ".dll" in text
+    loads = (".ptx" in text or ".cubin" in text) and _LOADS.search(unit.text) is not None
+    if not has_library and not loads:
+        return
+    for start, end in unit.code.literals:
+        if unit.text[start] != '"':  # dead code
+            continue
+        held = text[start + 1 : end - 1]
+        if has_library and LIBRARY_FILE.match(held):
+            yield Hit(rule="cuda-library-name", start=start, end=end, detail=held)
+        elif loads and PTX_FILE.match(held):
+            yield Hit(rule="ptx-load", start=start, end=end, detail=held[:80])
 
 
 def read_kernel_strings(unit: Unit, read: Reader, renamed: Counter[str]) -> Hits:

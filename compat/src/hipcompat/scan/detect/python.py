@@ -10,6 +10,7 @@ from hipcompat.facts import read_facts
 from hipcompat.scan.detect.build_patterns import LIBRARY
 from hipcompat.scan.detect.cuda import find_hits
 from hipcompat.scan.detect.events import Event, read_events
+from hipcompat.scan.detect.literals import LIBRARY_FILE, PTX_FILE
 from hipcompat.scan.detect.nvcc import find_flags, find_refused, names_gpu
 from hipcompat.scan.detect.ptx import is_ptx
 from hipcompat.scan.detect.unit import make_unit
@@ -47,8 +48,7 @@ _WORDS = (
     ("cuda-home", re.compile(r"CUDA_(?:HOME|PATH|ROOT|TOOLKIT_ROOT_DIR)$|(?:/usr/local/cuda)\b")),
     ("arch-list", re.compile(r"TORCH_CUDA_ARCH_LIST$|CMAKE_CUDA_ARCHITECTURES\b")),
     ("nvidia-tool", re.compile(r"(?:\S*/)?(?:nvidia-smi|nvcc)(?:\s|$)")),
-    ("cuda-library-name", re.compile(r"(?:lib(?:cudart|cuda|nvrtc|cublas|cudnn|nvidia-ml|cusparse|cufft"
-            r"|nccl)\.so[\d.]*|nvcuda\.dll)$")),
+    ("cuda-library-name", LIBRARY_FILE),
     ("half-operators", re.compile(r"-[UD]__CUDA_NO_(?:HALF|BFLOAT16)\w*__")),
     ("cuda-index", re.compile(r"https?://\S+/whl/cu\d+")),
 )  # fmt: skip
@@ -58,6 +58,9 @@ _JAX_CALL = re.compile(
     re.IGNORECASE,
 )
 _CUDA_AMONG = re.compile(r"(?:[\w:]+,)*(?:gpu:)?cuda(?:,[\w:]+)*$")
+_LOADS_PTX = re.compile(
+    r"(?:RawModule|module_from_file|ModuleLoad\w*|LibraryLoadFromFile|ObjectCode\.from_\w+)\s*\((?:[^()]{0,40}=)?\s*b?$"
+)
 _MOST_WARPS = 16
 """Of 64 lanes, in the 1024 threads of a block."""
 _BUILDS = re.compile(r"cuda_c?flags|cpp_extension|CUDAExtension|load_inline|[\"']nvcc[\"']")
@@ -162,6 +165,8 @@ def _judge_string(event: Event, raw: str, renamed: Counter[str]) -> Hits:
     if len(event.text) < 200:
         if not (event.text == "nvcc" and _AS_KEY.match(raw, event.end)):
             yield from _match(event, _WORDS)
+        if PTX_FILE.match(event.text) and _LOADS_PTX.search(raw[max(0, event.start - 60) : event.start]):
+            yield _hit("ptx-load", event)
         if _CUDA_AMONG.match(event.text) and _JAX_CALL.search(raw[max(0, event.start - 60) : event.start]):
             yield _hit("backend-name", event)
     if _KERNEL in event.text and event.body >= 0:

@@ -181,6 +181,13 @@ CUDA_RULES = (
         example="void f() { nvmlInit(); }  // hipcompat: ignore[nvlm]",
     ),
     Rule(
+        id="ptx-load", severity="error",
+        title="a file of PTX or of NVIDIA's machine code is loaded; AMD's drivers take none",
+        advice="build it from its source with hipcc --genco, and load that",
+        evidence="https://github.com/ROCm/hip/issues/2564",
+        example='void f() { cuModuleLoad(&module, "kernel.ptx"); }',
+    ),
+    Rule(
         id="cuda-binary", severity="error", language="binary",
         title="a compiled file that needs NVIDIA's libraries or GPUs",
         advice="build it from source for ROCm, or leave it out",
