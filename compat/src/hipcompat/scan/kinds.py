@@ -49,7 +49,8 @@ PYTHON_WORDS = (
     b"cpp_extension", b"cudaextension", b"load_inline", b"cuda_flags", b"cuda_cflags", b"torch.version",
     b"import version", b"inline_asm",
     b"gpu-arch", b"-arch=", b"-gencode", b"numba", b"cupy", b"nvshmem", b"num_ctas", b"num_warps", b"extra.cuda",
-    b"extra import cuda", b".ptx", b".cubin",
+    b"extra import cuda", b".ptx", b".cubin", b"compute-sanitizer", b"cuda-",
+    b"nsys", b"nvprof", b"cuobjdump", b"nvdisasm", b"ptxas",
 )  # fmt: skip
 
 

@@ -79,6 +79,22 @@ FOUND = {
         [("backend-name", 1), ("backend-name", 2)],
     ),
     "a platform of JAX in a Dockerfile": ("Dockerfile", "ENV JAX_PLATFORMS cuda\n", [("backend-name", 1)]),
+    "a build for CUDA": (
+        "requirements.txt",
+        "torch==2.4.0+cu121\ntorchvision == 0.19.0+cu121\nnumpy==2.0\n",
+        [("cuda-wheel", 1), ("torch-swap", 1), ("cuda-wheel", 2), ("torch-swap", 2)],
+    ),
+    "a channel of NVIDIA's": (
+        "run.sh",
+        "conda install -c nvidia x\npip install torch==2.4.0+cu121\n",
+        [("cuda-index", 1), ("cuda-wheel", 2), ("torch-swap", 2)],
+    ),
+    "channels on one line": ("environment.yml", "channels: [nvidia, defaults]\n", [("cuda-index", 1)]),
+    "tools of NVIDIA's": (
+        "run.sh",
+        "compute-sanitizer ./a\nnsys profile ./a\ncuda-gdb ./a\n",
+        [("shell-tool", 1), ("shell-tool", 2), ("shell-tool", 3)],
+    ),
     "compose": (
         "compose.yaml",
         COMPOSE,

@@ -204,6 +204,12 @@ def test_files_that_code_opens_by_name(text: str, found: list[tuple[str, str]], 
     assert [(item.rule, item.detail) for item in _scan(text, tmp_path).findings] == found
 
 
+@pytest.mark.parametrize("text", ["p.warpSize != 32", "32 == p->warpSize", "warpSize == 32u"])
+def test_a_size_of_the_warp_that_is_compared_with_32(text: str, tmp_path: Path) -> None:
+    assert _rules(_scan(f"bool f(cudaDeviceProp p) {{ return {text}; }}", tmp_path)) == {"warp-32"}
+    assert not _rules(_scan(f"bool f(cudaDeviceProp p) {{ return {text.replace('32', '64')}; }}", tmp_path))
+
+
 def test_cuda_source_in_a_python_string_is_scanned(tmp_path: Path) -> None:
     text = 'K = r"""\nextern "C" __global__ void k() {\n  __nanosleep(1);\n}\n"""\n'
     finding = next(item for item in _scan(text, tmp_path, "m.py").findings if item.rule == "device-function")

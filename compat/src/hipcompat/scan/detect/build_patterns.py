@@ -29,8 +29,12 @@ _LIBRARIES = (
 )
 LIBRARY = re.compile(rf"(?:{_LIBRARIES})$")
 """A library of CUDA, as it is named to a linker."""
+_LOCAL = r"(?:torch|torchvision|torchaudio)\s*={2,3}\s*[\w.]+\+cu\d+"
+"""A build for CUDA, by its local version."""
 _LINK = ("cuda-link", re.compile(rf"(?<![\w-])-l(?:{_LIBRARIES})(?![\w.-])"))
 _PIP = (
+    ("cuda-wheel", re.compile(rf"\bpip3?\s+install\b[^\n#]*?\s[\"']?{_LOCAL}")),
+    ("cuda-index", re.compile(r"\b(?:conda|mamba|micromamba)\b[^\n#]*?\s(?:-c|--channel)[ =]\s*[\"']?nvidia\b")),
     ("torch-swap", re.compile(rf"\bpip3?\s+install\b[^\n#]*?\s[\"']?(?:torch|torchvision|torchaudio"
             rf"|{_SWAPPED})[\"']?(?=[=<>~!;\[\s\"']|$)")),
     ("cuda-wheel", re.compile(rf"\bpip3?\s+install\b[^\n#]*?\s[\"']?(?:{_WHEELS})(?=[=<>~!;\s\"']|$)")),
@@ -54,6 +58,7 @@ MESON: Patterns = (
     _LINK,
 )
 REQUIREMENTS: Patterns = (
+    ("cuda-wheel", re.compile(rf"(?:^|[\"'\s]){_LOCAL}", re.IGNORECASE)),
     ("torch-swap", re.compile(rf"(?:^|[\"'\s])(?:torch|torchvision|torchaudio"
             rf"|{_SWAPPED})\s*(?=[=<>~!;\[@\"',]|$)", re.IGNORECASE)),
     ("cuda-wheel", re.compile(rf"(?:^|[\"'\s])(?:{_WHEELS})(?=[=<>~!;\[@\"',\s]|$)", re.IGNORECASE)),
@@ -65,10 +70,14 @@ CONDA: Patterns = (
     *REQUIREMENTS,
     ("torch-swap", re.compile(r"(?:^|[\"'\s])(?:[\w.-]+::)?pytorch(?=[=<>~!\s\"']|$)")),
     ("cuda-wheel", re.compile(rf"^\s*-\s*[\"']?(?:[\w./-]+::)?(?:{_CONDA})(?=[=<>~!\s\"'\[]|$)")),
+    ("cuda-index", re.compile(r"^\s*channels\s*:\s*\[[^\]\n]*\bnvidia\b")),
     ("cuda-index", re.compile(r"^\s*-\s*[\"']?nvidia(?:/label/\S+)?[\"']?\s*$|\bnvidia(?:/label/\S+)?::\S+")),
 )
 SHELL: Patterns = (
-    ("shell-tool", re.compile(r"(?<![\w./-])(?:[\w/.-]*/)?(?:nvidia-smi|nvcc)(?![\w.-])|--runtime[= ]nvidia"
+    ("shell-tool", re.compile(r"(?<![\w./-])(?:[\w/.-]*/)?"
+            r"(?:nvidia-smi|nvcc|compute-sanitizer|cuda-memcheck|cuda-gdb"
+            r"|nsys|nvprof|cuobjdump|nvdisasm|ptxas)(?![\w.-])"
+            r"|--runtime[= ]nvidia"
             r"|--gpus[= ]\S+")),
     ("shell-environment", re.compile(
         r"\b(?:CUDA_HOME|CUDA_PATH|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES"

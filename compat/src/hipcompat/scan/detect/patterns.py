@@ -55,6 +55,7 @@ _LANE_WORDS = re.compile(r"lane|warp|threadIdx|\btid\b|\btx\b|thread_?[iI]d|thre
 _WARP_CONSTANT = re.compile(
     r"[wW](?:arp|ARP)_?(?:[sS]ize|SIZE|[tT]hreads|THREADS)\w{0,40}\s*(?:=|\{|\(|[ \t])\s*\(?32u?\b(?![\w.'])"
 )
+_WARP_COMPARE = re.compile(r"\bwarpSize\s*[!=]=\s*32u?\b|\b32u?\s*[!=]=\s*(?:\w{1,40}\s*(?:\.|->)\s*)?warpSize\b")
 BALLOT = re.compile(
     r"\b(?:unsigned(?:\s+int)?|int|uint32_t|uint|u32|auto\s+const\s+uint32_t)\s+\w+\s*="
     r"\s*(__ballot(?:_sync)?|__activemask)\s*\("
@@ -107,6 +108,8 @@ def _find_more(unit: Unit) -> Hits:
     text = unit.text
     if "CUB_" in text:
         yield from (hit for hit in _simple(_CUB_MACRO, "cub-missing", text) if _is_cubs_macro(unit, hit))
+    if "warpSize" in text:
+        yield from _simple(_WARP_COMPARE, "warp-32", text)
     if "thrust" in text:
         yield from _simple(_THRUST, "thrust-cuda", text)
     if "cooperative_groups" in text:

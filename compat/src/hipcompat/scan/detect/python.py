@@ -47,7 +47,8 @@ _WORDS = (
     ("visible-devices", re.compile(r"(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES$")),
     ("cuda-home", re.compile(r"CUDA_(?:HOME|PATH|ROOT|TOOLKIT_ROOT_DIR)$|(?:/usr/local/cuda)\b")),
     ("arch-list", re.compile(r"TORCH_CUDA_ARCH_LIST$|CMAKE_CUDA_ARCHITECTURES\b")),
-    ("nvidia-tool", re.compile(r"(?:\S*/)?(?:nvidia-smi|nvcc)(?:\s|$)")),
+    ("nvidia-tool", re.compile(r"(?:\S*/)?(?:nvidia-smi|nvcc|compute-sanitizer|cuda-memcheck|cuda-gdb"
+            r"|nsys|nvprof|cuobjdump|nvdisasm|ptxas)(?:\s|$)")),
     ("cuda-library-name", LIBRARY_FILE),
     ("half-operators", re.compile(r"-[UD]__CUDA_NO_(?:HALF|BFLOAT16)\w*__")),
     ("cuda-index", re.compile(r"https?://\S+/whl/cu\d+")),

@@ -77,7 +77,7 @@ BUILD_RULES = (
     ),
     Rule(
         id="shell-tool", severity="warning", language="shell",
-        title="nvcc, nvidia-smi or the NVIDIA runtime is called",
+        title="nvcc, nvidia-smi, another tool of NVIDIA's or its runtime is called",
         advice="call hipcc, amd-smi and docker run --device /dev/kfd --device /dev/dri where ROCm is",
         evidence="https://github.com/vllm-project/vllm/issues/17445",
         example="nvidia-smi --query-gpu=name --format=csv",

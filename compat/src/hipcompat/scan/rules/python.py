@@ -42,7 +42,7 @@ PYTHON_RULES = (
     ),
     Rule(
         id="nvidia-tool", severity="warning", language="python",
-        title="nvcc or nvidia-smi is run, or looked for, to learn what there is",
+        title="nvcc, nvidia-smi or another tool of NVIDIA's is run, or looked for",
         advice="ask the framework; no image of ours has a program of that name",
         evidence="https://github.com/PufferAI/PufferLib/pull/368",
         example="import shutil\nhas_gpu = shutil.which('nvidia-smi')",
