@@ -68,7 +68,8 @@ DYNAMIC = {
 @pytest.mark.parametrize("text", DYNAMIC)
 def test_what_a_launch_asks_for(text: str) -> None:
     size = DYNAMIC[text]
-    assert _find(f"void f() {{ {text} }}") == ([("shared-memory", f"{size} bytes")] if size else [])
+    found = [item for item in _find(f"void f() {{ {text} }}") if item[0] != "api-signature"]  # HIP's other enumeration
+    assert found == ([("shared-memory", f"{size} bytes")] if size else [])
 
 
 @pytest.mark.parametrize(
