@@ -41,7 +41,7 @@ KERNEL_RULES = (
         example="__global__ void k(int v) { for (int m = warpSize / 2; m; m /= 2) v += __shfl_xor_sync(~0u, v, m); }",
     ),
     Rule(
-        id="wave-mask", severity="error", archs=WAVE64,
+        id="wave-mask", severity="warning", archs=WAVE64,
         title="a mask of 32 bits where lanes are counted by warpSize, which is 64 here; HIP's mask has 64 bits",
         advice="keep the mask in unsigned long long, and compute it for the lanes of the wavefront",
         evidence="https://github.com/ROCm/hip/issues/3667",
