@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -238,6 +239,10 @@ def load_segments(kernel: Kernel) -> list[Buffer]:
     return list(kernel.code.mapped)  # type: ignore[attr-defined]
 
 
+_CORE = threading.Lock()
+"""One launch at a time: the core keeps waves and matrices from launch to launch, and ctypes lets other threads run."""
+
+
 def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
     kernel: Kernel,
     *,
@@ -286,17 +291,18 @@ def run_core(kernel: Kernel, record: LaunchRecord, buffers: list[Buffer], memory
     )
     index = (ctypes.c_int32 * len(program.index))(*program.index)
     counts, fault = CountsRecord(), FaultRecord()
-    failed = core.library.gfxemu_run(
-        ctypes.byref(record),
-        program.ops,
-        program.count,
-        index,
-        len(program.index),
-        regions,
-        len(buffers),
-        ctypes.byref(counts),
-        ctypes.byref(fault),
-    )
+    with _CORE:
+        failed = core.library.gfxemu_run(
+            ctypes.byref(record),
+            program.ops,
+            program.count,
+            index,
+            len(program.index),
+            regions,
+            len(buffers),
+            ctypes.byref(counts),
+            ctypes.byref(fault),
+        )
     if failed:
         raise make_fault(kernel, fault, memory)
     return make_counts(counts)
