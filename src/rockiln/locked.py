@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rockiln.artifact import Artifact
 
@@ -37,3 +37,12 @@ class Lock:
     unresolved: Mapping[str, Unresolved]
     compressors: Mapping[str, str] = field(default_factory=dict)
     """Library → version with which the digests hold."""
+
+
+def share_own_wheels(targets: Mapping[str, LockedTarget], newest: LockedTarget) -> dict[str, LockedTarget]:
+    """The targets, with `newest`'s entry for each own wheel of the same bytes, which older sources gave, too."""
+    fresh = {(one.file, one.sha256): one for one in newest.artifacts if one.source_tree}
+    return {
+        target_id: replace(target, artifacts=tuple(fresh.get((one.file, one.sha256), one) for one in target.artifacts))
+        for target_id, target in targets.items()
+    }

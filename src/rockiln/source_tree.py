@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-_CACHES = frozenset({".git", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"})
+_CACHES = frozenset(
+    {".git", ".venv", ".nox", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
+)
 _BUILT = frozenset({"build", "dist"})
 """Left out at the top of a distribution only: further down they may be sources."""
 

@@ -23,6 +23,7 @@ from rockiln.lock import (
     requested_owners,
     require,
 )
+from rockiln.locked import share_own_wheels
 from rockiln.matrix import Matrix, Source
 from rockiln.own_distributions import find_distributions
 from rockiln.plan import Plan, PlannedTarget
@@ -178,6 +179,22 @@ def test_own_distribution_makes_the_lock_stale_when_its_sources_change(tmp_path:
         require(lock, planned, matrix)
     assert error.value.hint == f"run: rockiln lock {planned.id}, or rockiln build --relock-own {planned.id}"
     assert has_current_inputs(lock, planned, matrix), "the rest stays as it is locked"
+
+
+def test_wheel_of_the_same_bytes_has_one_entry_in_all_rows() -> None:
+    """A change of tests alone gives the same wheel: two entries by one name and hash would be one in the file."""
+    old = Artifact(
+        kind="wheel", name="demo", version="1", architecture="any", source="own", path="demo-1-py3-none-any.whl",
+        sha256="c" * 64, size_bytes=1, source_tree="0" * 64,
+    )  # fmt: skip
+    new, other = replace(old, source_tree="1" * 64), replace(old, sha256="d" * 64)
+    rows = {
+        name: LockedTarget(target_id=name, inputs_sha256="", artifacts=(one,), requested=())
+        for name, one in (("a", old), ("b", other))
+    }
+    newest = LockedTarget(target_id="c", inputs_sha256="", artifacts=(new,), requested=())
+    shared = share_own_wheels(rows, newest)
+    assert [shared[name].artifacts for name in ("a", "b")] == [(new,), (other,)]
 
 
 def test_own_distribution_that_comes_or_goes_makes_the_lock_stale(tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ def test_same_tree_elsewhere_has_the_same_hash(tmp_path: Path) -> None:
     assert hash_tree(one) == hash_tree(two)
 
 
-@pytest.mark.parametrize("ignored", [".git/HEAD", "src/pkg/__pycache__/x.pyc", "dist/x.whl", ".venv/bin/python"])
+@pytest.mark.parametrize(
+    "ignored",
+    [".git/HEAD", "src/pkg/__pycache__/x.pyc", "dist/x.whl", ".venv/bin/python", ".hypothesis/tmp/x", ".nox/t/x"],
+)
 def test_caches_and_built_files_do_not_count(tmp_path: Path, ignored: str) -> None:
     tree = _make_tree(tmp_path / "tree")
     before = hash_tree(tree)

@@ -30,6 +30,7 @@ from rockiln.lock import (
     requested_owners,
     wheel_pins,
 )
+from rockiln.locked import share_own_wheels
 from rockiln.matrix import Matrix, Source
 from rockiln.own_distributions import find_distributions
 from rockiln.plan import PlannedTarget
@@ -353,7 +354,7 @@ def _put(lock: Lock, outcome: LockedTarget | Unresolved) -> Lock:
     targets = {target_id: entry for target_id, entry in lock.targets.items() if target_id != outcome.target_id}
     unresolved = {target_id: entry for target_id, entry in lock.unresolved.items() if target_id != outcome.target_id}
     if isinstance(outcome, LockedTarget):
-        targets[outcome.target_id] = outcome
+        targets = share_own_wheels(targets, outcome) | {outcome.target_id: outcome}
     else:
         unresolved[outcome.target_id] = outcome
     return replace(lock, targets=targets, unresolved=unresolved)
