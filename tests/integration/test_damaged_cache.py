@@ -12,6 +12,7 @@ import pytest
 from leftovers import flip_byte
 
 from remains import MADE, list_damaged
+from rockiln.built_values import BUILT
 from rockiln.lock import read_lock
 from rockiln.write_image import read_image
 from small_project import SMALL, SmallProject
@@ -173,6 +174,8 @@ def test_damaged_record_is_made_again(
         change(path)
     if what in {"manifests", "answers", "layer index"}:
         forget(project)
+    if what == "what the audit saw":  # a memory for the next build that has something to do: no other reads it
+        (project.path / "build" / SMALL / BUILT).unlink()
     assert project.build() == digest
     assert list_damaged(project) == []
     assert read_records(project) == read_records(undisturbed)
