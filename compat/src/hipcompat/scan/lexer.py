@@ -39,15 +39,10 @@ class Code:
         count = bisect.bisect_right(self._splices, offset)
         return offset + (self._removed[count - 1] if count else 0)
 
-    def literals_between(self, start: int, end: int) -> list[str]:
-        """The string literals of a stretch, without quotes."""
-        first = bisect.bisect_left(self.literals, (start, 0))
-        found = []
-        for begin, stop in self.literals[first:]:
-            if begin >= end:
-                break
-            found.append(self.text[begin + 1 : stop - 1])
-        return found
+    def literals_between(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """The string literals that begin in a stretch."""
+        first, last = (bisect.bisect_left(self.literals, (offset, 0)) for offset in (start, end))
+        return self.literals[first:last]
 
 
 def lex(raw: str) -> Code:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Iterator
 
@@ -81,7 +80,7 @@ class _Assembly:
         """The literals of a stretch, and of the macros in it; what is not known as a word of its own."""
         parts: list[str] = []
         at = start
-        for begin, stop in self._literals(start, end):
+        for begin, stop in self._unit.code.literals_between(start, end):
             parts += (*self._read_names(at, begin, depth), read_literal(self._unit, begin, stop))
             at = stop
         parts += self._read_names(at, end, depth)
@@ -100,10 +99,6 @@ class _Assembly:
             called = re.compile(r"\s*\(").match(code, at, end)
             arguments = split_arguments(code, called.end() - 1) if called else ()
             at = min(arguments[-1][1], end) if arguments else at
-
-    def _literals(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        literals = self._unit.code.literals
-        return literals[bisect.bisect_left(literals, (start, 0)) : bisect.bisect_left(literals, (end, 0))]
 
 
 def read_literal(unit: Unit, start: int, stop: int) -> str:

@@ -1,4 +1,4 @@
-"""A name and what stands around it → hits: masks, asm, warpSize, ignored errors, textures."""
+"""A name and what stands around it → hits: masks, warpSize, ignored errors, textures."""
 
 from __future__ import annotations
 
