@@ -30,9 +30,7 @@ def find_option_hits(unit: Unit) -> Hits:
     if "compute_" not in text and "sm_" not in text:
         return
     before = ""
-    for start, end in unit.code.literals:
-        if unit.text[start] != '"':  # dead code
-            continue
+    for start, end in _list_live(unit):
         held = text[start + 1 : end - 1]
         if names_gpu(held) or (is_gpu(held) and is_gpu_option(before)):
             yield Hit(rule="nvrtc-option", start=start, end=end, detail=held[:80])
@@ -46,9 +44,7 @@ def find_file_hits(unit: Unit) -> Hits:
     loads = (".ptx" in text or ".cubin" in text) and _LOADS.search(unit.text) is not None
     if not has_library and not loads:
         return
-    for start, end in unit.code.literals:
-        if unit.text[start] != '"':  # dead code
-            continue
+    for start, end in _list_live(unit):
         held = text[start + 1 : end - 1]
         if has_library and LIBRARY_FILE.match(held):
             yield Hit(rule="cuda-library-name", start=start, end=end, detail=held)
@@ -75,9 +71,7 @@ def find_runs(unit: Unit) -> Iterator[tuple[int, int, str]]:
     """Literals that stand side by side, as one text of the same length: quotes and escapes are blanks."""
     parts: list[str] = []
     first = at = 0
-    for start, end in unit.code.literals:
-        if unit.text[start] != '"':
-            continue
+    for start, end in _list_live(unit):
         gap = unit.text[at:start]
         if parts and _PREFIX.match(gap):
             parts.append(" " * len(gap))
@@ -89,6 +83,11 @@ def find_runs(unit: Unit) -> Iterator[tuple[int, int, str]]:
         at = end
     if parts:
         yield first, at, "".join(parts)
+
+
+def _list_live(unit: Unit) -> Iterator[tuple[int, int]]:
+    """The literals that are compiled: in dead code their quotes are blank, too."""
+    return ((start, end) for start, end in unit.code.literals if unit.text[start] == '"')
 
 
 def _flatten(unit: Unit, start: int, end: int) -> str:
