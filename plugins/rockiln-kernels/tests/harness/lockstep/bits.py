@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from gfxemu.lower_memory import D16, D16_HIGH, SIGNED
+from gfxemu.micro import CONSTANT, VECTOR
+
 from harness.lockstep.state import State
 
 WHOLE, LOW = (1 << 32) - 1, (1 << 16) - 1
-VECTOR, CONSTANT = 1, 3
-SIGNED, D16, D16_HIGH = 1, 2, 4
 
 
 def find_bits(state: State, slot: Any) -> int:

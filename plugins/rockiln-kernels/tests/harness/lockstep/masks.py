@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from harness.lockstep.lanes import ALL, NONE, Lanes
-from harness.lockstep.state import EXEC, NULL, VCC, Mask, State
+from gfxemu.lower import NULL, VCC
+from gfxemu.micro import CONSTANT, EXECZ, SCALAR, SCC, VCCZ
 
-SCALAR, CONSTANT, VCCZ, EXECZ, SCC = 2, 3, 4, 5, 6
-"""Kinds of operands: gfxemu's micro.py."""
+from harness.lockstep.lanes import ALL, NONE, Lanes
+from harness.lockstep.state import EXEC, Mask, State
 
 
 class Differs(Exception):  # noqa: N818  # it ends a proof, and is no error

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from gfxemu.lower_memory import D16_HIGH, TO_LDS
+
 from harness.lockstep.bits import load_bits
 from harness.lockstep.flow import Step
 from harness.lockstep.lanes import ALL, NONE
 from harness.lockstep.masks import Differs
 from harness.lockstep.state import State
 from harness.lockstep.vectors import BOTH, MOVES_LANES, Vectors, find_written_halves
-
-D16_HIGH, TO_LDS = 4, 16
 
 
 class Accesses:

@@ -11,12 +11,14 @@ import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from gfxemu.micro import DPP, DPP8, SDWA, VECTOR
+
 from harness.lockstep.flow import Step
 from harness.lockstep.lanes import ALL
 from harness.lockstep.masks import Masks
 from harness.lockstep.state import State
 
-VECTOR, LANE_CONTROLS = 1, 2 | 4 | 8
+LANE_CONTROLS = DPP | DPP8 | SDWA
 ABOVE = re.compile(r"v_cmp_(gt|lt)_([iu])32")
 WHOLE = (1 << 32) - 1
 DEEPEST = 6

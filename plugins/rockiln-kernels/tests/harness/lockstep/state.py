@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from harness.lockstep.lanes import ALL, Lanes
 
-EXEC, VCC, NULL = 126, 106, 125
+EXEC = 126
+"""Its low half's number as a scalar register."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from gfxemu.lower import VCC
+from gfxemu.lower_memory import D16, D16_HIGH
+from gfxemu.micro import ALTERNATIVE, DPP, DPP8, SCALAR, SDWA, VECTOR, ZERO_HIGH
+
 from harness.lockstep.bits import LOW, WHOLE, compute_bits
 from harness.lockstep.flow import Step
 from harness.lockstep.lanes import ALL, NONE
-from harness.lockstep.masks import SCALAR, Masks
+from harness.lockstep.masks import Masks
 from harness.lockstep.order import Order
-from harness.lockstep.state import VCC, Mask, State
+from harness.lockstep.state import Mask, State
 
-VECTOR = 1
-DPP, DPP8, SDWA, ZERO_HIGH, ALTERNATIVE = 2, 4, 8, 16, 128
 SHORT = frozenset("sthb")
 MOVES_LANES = ("v_permlane", "ds_bpermute", "ds_permute", "ds_swizzle")
 PARTS = ("pack_small", "pack_stochastic", "unpack_small", "v_fma_mixlo", "v_fma_mixhi", "v_mad_mix", "v_permlane")
@@ -212,7 +214,7 @@ class Vectors:
 def find_written_halves(micro: Any, types: str) -> Halves:
     """The halves of its result's register that an op writes."""
     if micro.op == "mem_load" or micro.op.startswith("ds_read"):
-        return (0,) if micro.control & 2 else (1,) if micro.control & 4 else BOTH
+        return (0,) if micro.control & D16 else (1,) if micro.control & D16_HIGH else BOTH
     return _find_halves(micro, types, 3)
 
 

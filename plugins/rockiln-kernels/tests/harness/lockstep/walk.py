@@ -10,18 +10,22 @@ import re
 from collections.abc import Hashable
 from typing import Any
 
+from gfxemu.launch import UNITS
+from gfxemu.lower import NULL, VCC
+from gfxemu.lower_memory import TO_LDS
+from gfxemu.micro import ALTERNATIVE, CONSTANT, SCALAR, VCCZ, VECTOR
+
 from harness.lockstep.bits import repeats
 from harness.lockstep.flow import Program, Step
 from harness.lockstep.lanes import ALL, NONE, Lanes
-from harness.lockstep.masks import CONSTANT, SCALAR, VCCZ, Differs, Masks
-from harness.lockstep.memory import TO_LDS, Accesses
-from harness.lockstep.state import EXEC, NULL, VCC, Mask, State, empty, go_round, join
-from harness.lockstep.vectors import ALTERNATIVE, VECTOR, Vectors, find_written_halves
+from harness.lockstep.masks import Differs, Masks
+from harness.lockstep.memory import Accesses
+from harness.lockstep.state import EXEC, Mask, State, empty, go_round, join
+from harness.lockstep.vectors import Vectors, find_written_halves
 
 MOST_VISITS = 40
 """Of one block: loops settle in a few."""
 
-SALU, SMEM, VALU, TRANSCENDENTAL, MATRIX, LDS, VMEM, BRANCH, BARRIER, OTHER = range(10)
 KEEPS_CONDITION = re.compile(
     r"s_(c?mov|cselect|mul_|(add|sub)_u64|bfm|sext|ff1|flbit|brev|pack|bitset|cvt|ceil|floor|trunc|rndne|getpc|"
     r"getreg|setreg|fma)|s_(add|sub|mul|min|max|minimum|maximum)_f"
@@ -29,7 +33,7 @@ KEEPS_CONDITION = re.compile(
 READS_CONDITION = re.compile(r"s_(cmov|cselect|addc|subb)")
 BITWISE = re.compile(r"s_(and|or|xor|andn2|orn2|nand|nor|xnor)_b(32|64)")
 SAVES = re.compile(r"s_(\w+)_saveexec_b(32|64)")
-NO_REMOVAL = (BRANCH, BARRIER)
+NO_REMOVAL = ("branch", "barrier")
 DOES_MORE = (
     "mem_store", "mem_atomic", "ds_write", "ds_atomic", "s_setreg", "s_waitcnt", "s_round_mode", "s_denorm_mode",
     "s_trap",
@@ -145,21 +149,24 @@ class Walk:
                 self._take(state, step)
 
     def _take(self, state: State, step: Step) -> None:
-        unit = self.program.ops[step.micro.op][1]
-        if unit == SALU:
+        unit = self._unit(step)
+        if unit == "salu":
             self._compute_scalar(state, step)
-        elif unit in (VALU, TRANSCENDENTAL):
+        elif unit in ("valu", "transcendental"):
             self.vectors.compute(state, step)
-        elif unit == MATRIX:
+        elif unit == "matrix":
             self.vectors.multiply(state, step)
-        elif unit == SMEM:
+        elif unit == "smem":
             self._load_scalar(state, step)
-        elif unit in (LDS, VMEM):
-            self.accesses.take(state, step, is_shared=unit == LDS)
-        elif unit == BRANCH:
+        elif unit in ("lds", "vmem"):
+            self.accesses.take(state, step, is_shared=unit == "lds")
+        elif unit == "branch":
             self._branch(state, step)
         elif step.micro.op in ("unknown", "s_trap"):
             raise Differs(f"{step.mnemonic} has no meaning here")
+
+    def _unit(self, step: Step) -> str:
+        return UNITS[self.program.ops[step.micro.op][1]]
 
     def _load_scalar(self, state: State, step: Step) -> None:
         micro = step.micro
@@ -286,24 +293,25 @@ class Walk:
     def _leave_out(self, state: State, step: Step) -> None:
         """The first run takes the step, the second does not: what it writes agrees only where that was there before."""
         micro = step.micro
-        unit = self.program.ops[micro.op][1]
-        if unit in NO_REMOVAL or micro.op.startswith(DOES_MORE) or (micro.control & TO_LDS and unit == VMEM):
+        unit = self._unit(step)
+        if unit in NO_REMOVAL or micro.op.startswith(DOES_MORE) or (micro.control & TO_LDS and unit == "vmem"):
             raise Differs("what it does is more than to write registers")
         before = state.copy()
         self._take(state, step)
-        is_repeated = unit == VALU and repeats(before, micro)
-        is_whole = unit == MATRIX or "writelane" in micro.op
-        slots = (micro.dst,) if unit == MATRIX else (micro.dst, micro.dst2, *(micro.src if "_swap" in micro.op else ()))
+        is_repeated = unit == "valu" and repeats(before, micro)
+        is_matrix = unit == "matrix"
+        is_whole = is_matrix or "writelane" in micro.op
+        slots = (micro.dst,) if is_matrix else (micro.dst, micro.dst2, *(micro.src if "_swap" in micro.op else ()))
         for slot in slots:
             if slot[0] == SCALAR:
-                width = max(slot[1], micro.size // 4 if unit == SMEM else 0)
+                width = max(slot[1], micro.size // 4 if unit == "smem" else 0)
                 self._keep_scalar(state, before, (slot[0], width, *slot[2:]))
             for reg in range(slot[2], slot[2] + slot[1]) if slot[0] == VECTOR and not is_repeated else ():
                 for half in find_written_halves(micro, self.program.ops[micro.op][2]):
                     self._keep_vector(state, before, (reg, half), is_whole=is_whole)
         if SAVES.fullmatch(micro.op) or (micro.flags & ALTERNATIVE and micro.op.startswith("v_cmp")):
             state.active = Mask(state.active.first, before.active.second)
-        if unit == SALU and not KEEPS_CONDITION.match(micro.op):
+        if unit == "salu" and not KEEPS_CONDITION.match(micro.op):
             state.condition_agrees = False
 
     def _keep_vector(self, state: State, before: State, part: tuple[int, int], *, is_whole: bool) -> None:
