@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 PAGE = SOURCE.parents[1] / "docs" / "compat.md"
 
 FLOORS = (
-    ("errors", "console"),
+    ("errors", "console", "whole_file"),
     ("answer", "archs"),
     ("facts", "flags"),
     ("scan",),

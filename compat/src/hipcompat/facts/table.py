@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hipcompat.console import quote
 from hipcompat.errors import UnknownNameError
+from hipcompat.whole_file import write_whole
 
 FACTS_PATH = Path(__file__).with_name("facts.tsv")
 
@@ -86,9 +87,7 @@ def write_facts(facts: Iterable[Fact], path: Path) -> None:
         "\t".join((fact.name, fact.hip, fact.api, fact.kind, fact.source, _LETTERS[fact.in_7_0], _LETTERS[fact.in_7_2]))
         for fact in facts
     )
-    beside_path = path.with_name(path.name + ".part")
-    beside_path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    beside_path.replace(path)
+    write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
 def _parse_line(line: str) -> Fact:

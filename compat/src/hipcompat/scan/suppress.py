@@ -12,6 +12,7 @@ from pathlib import Path
 from hipcompat.errors import FileError
 from hipcompat.scan.finding import Finding
 from hipcompat.scan.text import Text
+from hipcompat.whole_file import write_whole
 
 _MARK = re.compile(r"hipcompat:[ \t]*ignore(-file)?(?:\[([\w+, *-]*)\])?")
 _NAME = re.compile(r"[\w+-]+")
@@ -75,6 +76,4 @@ def write_baseline(findings: Iterable[Finding], path: Path) -> None:
     """Sorted; appears whole or not at all."""
     counts = Counter(finding.fingerprint for finding in findings)
     value = {"schema": SCHEMA, "findings": dict(sorted(counts.items()))}
-    beside_path = path.with_name(path.name + ".part")
-    beside_path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    beside_path.replace(path)
+    write_whole(path, (json.dumps(value, indent=1) + "\n").encode())

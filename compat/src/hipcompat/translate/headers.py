@@ -16,6 +16,7 @@ from pathlib import Path
 from hipcompat.facts import Fact, read_facts
 from hipcompat.translate.names import VERSIONS
 from hipcompat.translate.shim import SHIM_PATH
+from hipcompat.whole_file import write_whole
 
 _MARK = "// Made from facts.tsv by `python -m hipcompat.translate.headers`; do not edit.\n"
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
@@ -67,9 +68,7 @@ def write_headers(folder_path: Path) -> None:
     for name, text in made.items():
         path = folder_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside_path = path.with_name(path.name + ".part")
-        beside_path.write_text(text, encoding="utf-8")
-        beside_path.replace(path)
+        write_whole(path, text.encode())
 
 
 def _is_generated(path: Path) -> bool:

@@ -19,6 +19,7 @@ from hipcompat.scan.finding import Skipped
 from hipcompat.scan.tree import find_files
 from hipcompat.translate import SHIM_PATH, Translated, shim_arguments, translate_tree, write_overlay
 from hipcompat.translate.tree import write_files
+from hipcompat.whole_file import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +82,7 @@ def _answer_rename(args: argparse.Namespace, target: Target) -> Answer:
     findings = tuple(finding for file in files for finding in file.findings)
     diff = b"" if args.output or args.in_place else b"".join(file.diff() for file in changed)
     if args.diff:
-        _write_whole(args.diff, diff)
+        write_whole(args.diff, diff)
         diff = b""
     places = say_count(sum(file.count for file in changed), "place")
     verb = "changes" if len(changed) == 1 else "change"
@@ -97,17 +98,6 @@ def _show_diff(diff: bytes) -> str:
     text = diff.decode("utf-8", "surrogateescape")
     shown = printable_lines(text)
     return shown if shown == text else f"{shown}# bytes are escaped in this diff: --diff FILE writes it as it is\n"
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """The file appears whole or not at all."""
-    beside_path = path.with_name(f"{path.name}.part")
-    try:
-        beside_path.write_bytes(content)
-        beside_path.replace(path)
-    except BaseException:
-        beside_path.unlink(missing_ok=True)
-        raise
 
 
 def _value(file: Translated) -> dict[str, object]:
