@@ -62,8 +62,7 @@ def CUDAExtension(  # noqa: N802  # what code for torch calls it
     by_compiler = given if isinstance(given, Mapping) else {"cxx": given, "nvcc": given}
     translation, fault = _translate(list(by_compiler.get("nvcc", ())))
     for note in translation.notes:
-        why = note.reason or f"by {' '.join(note.became)}"
-        sys.stderr.write(printable(f"hipcompat: {note.given}: {note.kind} ({why})") + "\n")
+        sys.stderr.write(printable(f"hipcompat: {note.explain()}") + "\n")
     extension = HipExtension(
         name, list(sources), include_dirs=list(include_dirs), define_macros=list(define_macros),
         libraries=list(libraries), extra_compile_args=list(by_compiler.get("cxx", ())),
@@ -80,8 +79,7 @@ def _translate(flags: Sequence[str]) -> tuple[Translation, str]:
         translation = translate_flags(flags)
     except UsageError as error:
         return Translation(arguments=(), notes=()), f"{error.message} ({error.hint})"
-    refused = translation.explain_refused()
-    return translation, refused and f"nvcc's flags ask for what ROCm has not: {refused}"
+    return translation, translation.explain_refused()
 
 
 class BuildExtension(build_ext):

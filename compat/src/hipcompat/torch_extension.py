@@ -41,8 +41,7 @@ def build_extension(
     """What torch's own CUDAExtension makes of the translation. FindingsError as above."""
     became, given, notes = translate_extension(sources, keywords)
     for note in notes:
-        why = note.reason or f"by {' '.join(note.became)}"
-        sys.stderr.write(printable(f"hipcompat: {note.given}: {note.kind} ({why})") + "\n")
+        sys.stderr.write(printable(f"hipcompat: {note.explain()}") + "\n")
     return original(name, list(became), *arguments, **given)
 
 
@@ -57,8 +56,8 @@ def translate_extension(
     arguments = keywords.get("extra_compile_args", {})
     by_compiler = dict(arguments) if isinstance(arguments, Mapping) else {"cxx": list(arguments)}
     translation = translate_flags(by_compiler.get("nvcc", ()))
-    if translation.refused:
-        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {translation.explain_refused()}")
+    if refused := translation.explain_refused():
+        raise FindingsError(refused)
     by_compiler["nvcc"] = [*HALF_FLAGS, *translation.arguments]
     became = tuple(_translate_source(Path(source), Path(folder)) for source in sources)
     parents = sorted({str(Path(source).parent.absolute()) for source in sources})

@@ -22,6 +22,10 @@ class Note:
     became: tuple[str, ...]
     reason: str
 
+    def explain(self) -> str:
+        """What became of it, and why or by what."""
+        return f"{self.given}: {self.kind} ({self.reason or 'by ' + ' '.join(self.became)})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translation:
@@ -36,8 +40,9 @@ class Translation:
         return tuple(note for note in self.notes if note.kind == "refused")
 
     def explain_refused(self) -> str:
-        """Each of them, and why."""
-        return "; ".join(f"{note.given} ({note.reason})" for note in self.refused)
+        """Each of them, and why; nothing where there is none."""
+        refused = "; ".join(f"{note.given} ({note.reason})" for note in self.refused)
+        return refused and f"nvcc's flags ask for what ROCm has not: {refused}"
 
 
 def translate_flags(arguments: Sequence[str], *, archs: Sequence[str] = ()) -> Translation:

@@ -71,8 +71,8 @@ def answer(args: argparse.Namespace) -> Answer:
 def _translate(text: str) -> tuple[str, ...]:
     """Raises FindingsError where ROCm has not what one asks for: what compiles without it is something else."""
     translation = translate_flags(_split(text))
-    if translation.refused:
-        raise FindingsError(f"nvcc's flags ask for what ROCm has not: {translation.explain_refused()}")
+    if refused := translation.explain_refused():
+        raise FindingsError(refused)
     return translation.arguments
 
 
