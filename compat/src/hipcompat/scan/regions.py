@@ -84,6 +84,12 @@ def is_inside(ranges: tuple[tuple[int, int], ...], offset: int) -> bool:
     return at >= 0 and ranges[at][0] <= offset < ranges[at][1]
 
 
+def trim(code: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch without the blanks at its ends."""
+    part = code[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+
 def split_arguments(code: str, opening: int) -> tuple[tuple[int, int], ...]:
     """Start and end of each argument of the call whose parenthesis is at `opening`; empty where it does not close."""
     found = []

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from hipcompat.scan.detect.calls import find_calls
 from hipcompat.scan.detect.signatures import find_locations, takes_location
 from hipcompat.scan.detect.unit import Unit
+from hipcompat.scan.regions import trim
 from hipcompat.translate.edit import Edit
 from hipcompat.translate.names import find_hip_name
 
@@ -84,7 +85,7 @@ def _is_pointer(unit: Unit, name: str) -> bool:
 def _cast(
     unit: Unit, argument: tuple[int, int], kind: str, done: re.Pattern[str], sign: str = ""
 ) -> Iterator[Edit]:
-    start, end = _trim(unit.text, argument)
+    start, end = trim(unit.text, *argument)
     if start < end and not done.match(unit.text, start, end) and not (sign and unit.text[start] == sign):
         yield Edit(start=start, end=start, text=f"reinterpret_cast<{kind}>({sign}")
         yield Edit(start=end, end=end, text=")")
@@ -92,13 +93,7 @@ def _cast(
 
 def _delete_object(unit: Unit, argument: tuple[int, int]) -> Edit:
     """The destructor that CUDA's overload makes; + drops the reference of a variable's type."""
-    start, end = _trim(unit.text, argument)
+    start, end = trim(unit.text, *argument)
     held = _IDENTIFIER.sub(lambda match: find_hip_name(match.group()) or match.group(), unit.code.text[start:end])
     kind = f"decltype(+({held}))"
     return Edit(start=end, end=end, text=f", [](void *object) {{ delete static_cast<{kind}>(object); }}")
-
-
-def _trim(text: str, argument: tuple[int, int]) -> tuple[int, int]:
-    start, end = argument
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))

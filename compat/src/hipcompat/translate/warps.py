@@ -16,7 +16,7 @@ from hipcompat.scan.detect.lanes import CALL, Lanes
 from hipcompat.scan.detect.masks import is_active_mask, is_narrow_mask, spans_wave
 from hipcompat.scan.detect.surroundings import is_full_mask
 from hipcompat.scan.detect.unit import Unit
-from hipcompat.scan.regions import split_arguments
+from hipcompat.scan.regions import split_arguments, trim
 from hipcompat.translate.edit import Edit
 
 _NUMBER = re.compile(r"(0[xX][\da-fA-F']+|0|[1-9][\d']*)[uUlL]*$")
@@ -38,14 +38,12 @@ def find_mask_edits(unit: Unit) -> Iterator[Edit]:
         arguments = split_arguments(unit.text, match.end() - 1)
         if not arguments:
             continue
-        mask = _trim(unit.text, *arguments[0])
-        is_active = is_active_mask(unit, *mask)
+        mask = trim(unit.text, *arguments[0])
+        is_active, is_wave = is_active_mask(unit, *mask), waves.has(match.start())
         if is_full_mask(unit, *mask) or (is_active and not own.has(match.start())):
             seen.add(mask[0])
-            yield from _edit_full(unit, match, mask, arguments, is_wave=waves.has(match.start()))
-        elif is_narrow_mask(unit, *mask, is_wave=(is_wave := waves.has(match.start()))) and not (
-            is_wave and spans_wave(unit, match[1], arguments)
-        ):
+            yield from _edit_full(unit, match, mask, arguments, is_wave=is_wave)
+        elif not (is_wave and spans_wave(unit, match[1], arguments)) and is_narrow_mask(unit, *mask, is_wave=is_wave):
             yield from _edit_narrow(unit, match, mask, arguments)
     for alone in lanes.find_alone():
         if alone.start() not in seen:
@@ -117,8 +115,3 @@ def _find_legacy_edits(lanes: Lanes) -> Iterator[Edit]:
         yield Edit(start=start, end=end, text=f"{cast}__{match[1]}_sync{match[2]}{_OWN_LANES}, ")
         if cast:
             yield Edit(start=arguments[-1][1] + 1, end=arguments[-1][1] + 1, text=f" >> {_FIRST})")
-
-
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())

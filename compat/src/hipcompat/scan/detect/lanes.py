@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hipcompat.scan.detect.masks import OwnCode, is_active_mask
 from hipcompat.scan.detect.unit import Unit, defines_itself, names_declaration
 from hipcompat.scan.detect.waves import Waves
-from hipcompat.scan.regions import split_arguments
+from hipcompat.scan.regions import split_arguments, trim
 from hipcompat.scan.rule import Hit, Hits
 
 Place = tuple[re.Match[str], tuple[tuple[int, int], ...]]
@@ -65,9 +65,7 @@ def find_lane_hits(unit: Unit) -> Hits:
         arguments = split_arguments(unit.text, match.end() - 1)
         if not arguments or not is_active_mask(unit, *arguments[0]):
             continue
-        masks.add(
-            arguments[0][0] + len(unit.text[slice(*arguments[0])]) - len(unit.text[slice(*arguments[0])].lstrip())
-        )
+        masks.add(trim(unit.text, *arguments[0])[0])
         is_short = len(arguments) == _WITHOUT_WIDTH if (match[1] or "").startswith("shfl") else match[1] is not None
         if is_short and not lanes.own.has(match.start()) and not lanes.waves.has(match.start()):
             yield Hit(rule="warp-call", start=match.start(), end=match.end() - 1, detail=match.group()[:-1].rstrip())
