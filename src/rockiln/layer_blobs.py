@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from rockiln.compress import Scheme, compress_blocks, cut_blocks
 from rockiln.console import Console
@@ -86,21 +84,6 @@ class LayerCache:
         blob_path.parent.mkdir(parents=True, exist_ok=True)
         path.replace(blob_path)
 
-    @contextmanager
-    def write_file(self) -> Iterator[tuple[BinaryIO, Callable[[Path], None]]]:
-        """A new file, and the function that gives it its name when it is whole; without that call it vanishes."""
-        with disk_faults_named(self.path), Scratch(self.path / PARTIAL) as folder:
-            partial_path = folder / "blob"
-            with partial_path.open("xb") as file:
-
-                def finish(path: Path) -> None:
-                    file.flush()
-                    os.fchmod(file.fileno(), MODE)
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    partial_path.replace(path)
-
-                yield file, finish
-
     def _index_path(self, plan: LayerPlan, scheme: Scheme) -> Path:
         return self.path / "index" / f"{plan.key}-{scheme.tag}.json"
 
@@ -168,18 +151,19 @@ class _LayerWork:
     def write(self, plan: LayerPlan) -> Layer:
         """Write the blob and remember it."""
         content_hash, blob_hash = hashlib.sha256(), hashlib.sha256()
-        with self._cache.write_file() as (file, finish):
-            blocks = self._hash_blocks(plan, content_hash)
-            for compressed in compress_blocks(blocks, self._scheme, self._pool, self._window):
-                blob_hash.update(compressed)
-                file.write(compressed)
-            digest = f"sha256:{blob_hash.hexdigest()}"
+        with self._cache.scratch_file() as path:
+            with path.open("xb") as file:
+                blocks = self._hash_blocks(plan, content_hash)
+                for compressed in compress_blocks(blocks, self._scheme, self._pool, self._window):
+                    blob_hash.update(compressed)
+                    file.write(compressed)
+                size_bytes = file.tell()
             layer = Layer(
-                digest=digest, diff_id=f"sha256:{content_hash.hexdigest()}", size_bytes=file.tell(),
-                unpacked_bytes=plan.unpacked_bytes, media_type=self._scheme.media_type, owners=plan.owners,
-                title=plan.title,
+                digest=f"sha256:{blob_hash.hexdigest()}", diff_id=f"sha256:{content_hash.hexdigest()}",
+                size_bytes=size_bytes, unpacked_bytes=plan.unpacked_bytes, media_type=self._scheme.media_type,
+                owners=plan.owners, title=plan.title,
             )  # fmt: skip
-            finish(self._cache.blob_path(digest))
+            self._cache.adopt(path, layer.digest)
         self._cache.remember(plan, self._scheme, layer)
         return layer
 
