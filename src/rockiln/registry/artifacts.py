@@ -6,11 +6,12 @@ https://github.com/opencontainers/image-spec/blob/main/manifest.md#guidelines-fo
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rockiln.errors import RegistryError
+from rockiln.image_config import describe
 from rockiln.media_types import EMPTY_TYPE, MANIFEST_TYPE
 from rockiln.readers import digest_of
 from rockiln.registry.protocol import EMPTY_CONTENT, Descriptor, Manifest, Repository, source_of_bytes
@@ -29,21 +30,22 @@ class Artifact:
     """On the manifest, so that a list of referrers shows them."""
 
 
-def make_artifact_manifest(artifact: Artifact, subject: Descriptor) -> Manifest:
-    """The same bytes for the same artifact and subject: attaching twice leaves one referrer."""
-    empty = Descriptor(media_type=EMPTY_TYPE, digest=digest_of(EMPTY_CONTENT), size_bytes=len(EMPTY_CONTENT))
-    layer = Descriptor(
-        media_type=artifact.media_type, digest=digest_of(artifact.content), size_bytes=len(artifact.content)
-    )
-    bare_subject = Descriptor(media_type=subject.media_type, digest=subject.digest, size_bytes=subject.size_bytes)
-    document: dict[str, object] = {
+def make_artifact_document(artifact_type: str, layers: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """The manifest of what is no image, of layers by their descriptors."""
+    return {
         "schemaVersion": 2,
         "mediaType": MANIFEST_TYPE,
-        "artifactType": artifact.artifact_type,
-        "config": empty.to_document(),
-        "layers": [layer.to_document()],
-        "subject": bare_subject.to_document(),
+        "artifactType": artifact_type,
+        "config": describe(EMPTY_TYPE, EMPTY_CONTENT),
+        "layers": [*layers],
     }
+
+
+def make_artifact_manifest(artifact: Artifact, subject: Descriptor) -> Manifest:
+    """The same bytes for the same artifact and subject: attaching twice leaves one referrer."""
+    bare_subject = Descriptor(media_type=subject.media_type, digest=subject.digest, size_bytes=subject.size_bytes)
+    document = make_artifact_document(artifact.artifact_type, [describe(artifact.media_type, artifact.content)])
+    document["subject"] = bare_subject.to_document()
     if artifact.annotations:
         document["annotations"] = dict(sorted(artifact.annotations.items()))
     return Manifest(content=json.dumps(document, sort_keys=True).encode(), media_type=MANIFEST_TYPE)

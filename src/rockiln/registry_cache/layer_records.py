@@ -19,9 +19,9 @@ from rockiln.console import Console
 from rockiln.errors import CredentialsError, RegistryError
 from rockiln.image import Layer
 from rockiln.layers import LayerPlan
-from rockiln.media_types import EMPTY_TYPE, MANIFEST_TYPE
-from rockiln.readers import digest_of
-from rockiln.registry.protocol import EMPTY_CONTENT, Descriptor, Manifest, Repository
+from rockiln.media_types import MANIFEST_TYPE
+from rockiln.registry.artifacts import make_artifact_document
+from rockiln.registry.protocol import Descriptor, Manifest, Repository
 from rockiln.shape_faults import name_shape_fault
 
 LAYER_ARTIFACT = "application/vnd.dev.rockiln.layer.v1"
@@ -39,15 +39,11 @@ def layer_tag(name: str) -> str:
 
 def make_layer_manifest(layer: Mapping[str, Any], media_type: str) -> Manifest:
     """The same bytes for the same layer; `layer` has digest, diff_id and size_bytes."""
-    empty = Descriptor(media_type=EMPTY_TYPE, digest=digest_of(EMPTY_CONTENT), size_bytes=len(EMPTY_CONTENT))
     blob = Descriptor(
         media_type=media_type, digest=layer["digest"], size_bytes=layer["size_bytes"],
         annotations={DIFF_ID: layer["diff_id"]},
     )  # fmt: skip
-    document = {
-        "schemaVersion": 2, "mediaType": MANIFEST_TYPE, "artifactType": LAYER_ARTIFACT,
-        "config": empty.to_document(), "layers": [blob.to_document()],
-    }  # fmt: skip
+    document = make_artifact_document(LAYER_ARTIFACT, [blob.to_document()])
     return Manifest(content=json.dumps(document, sort_keys=True).encode(), media_type=MANIFEST_TYPE)
 
 

@@ -17,10 +17,11 @@ import zstandard
 from rockiln.attest.envelope import ENVELOPE_TYPE, open_envelope, seal
 from rockiln.attest.statement import make_statement, read_statement
 from rockiln.disk import write_whole
-from rockiln.image_config import encode
-from rockiln.media_types import EMPTY_TYPE, INDEX_TYPE, MANIFEST_TYPE
+from rockiln.image_config import describe, encode
+from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
 from rockiln.readers import digest_of
-from rockiln.registry.protocol import EMPTY_CONTENT, Descriptor, Manifest, Repository
+from rockiln.registry.artifacts import make_artifact_document
+from rockiln.registry.protocol import Manifest, Repository
 from rockiln.sign.keys import PrivateKey, PublicKey
 
 ROW_ARTIFACT = "application/vnd.dev.rockiln.row.v1"
@@ -69,11 +70,7 @@ def make_row(
     """→ the envelope, the manifest of what goes along, and the index over it and the image."""
     said = {"buildKey": build_key, "values": digest_of(values)}
     envelope = seal(make_statement(name, image.digest, PREDICATE, said), private)
-    record = {
-        "schemaVersion": 2, "mediaType": MANIFEST_TYPE, "artifactType": ROW_ARTIFACT,
-        "config": _describe(EMPTY_TYPE, EMPTY_CONTENT),
-        "layers": [_describe(ENVELOPE_TYPE, envelope), _describe(VALUES_TYPE, values)],
-    }  # fmt: skip
+    record = make_artifact_document(ROW_ARTIFACT, [describe(ENVELOPE_TYPE, envelope), describe(VALUES_TYPE, values)])
     manifest = Manifest(content=encode(record), media_type=MANIFEST_TYPE)
     entries = [
         {**image.descriptor.to_document(), "platform": {"architecture": "amd64", "os": "linux"}},
@@ -110,7 +107,3 @@ def _read_signed(envelope: bytes, build_key: str, public: PublicKey, name: str) 
     if statement.predicate_type != PREDICATE or said.get("buildKey") != build_key or len(statement.digests) != 1:
         raise ValueError("what was signed is about something else")
     return RowRecord(image_digest=statement.digests[0], values_digest=str(said.get("values")))
-
-
-def _describe(media_type: str, content: bytes) -> dict[str, object]:
-    return Descriptor(media_type=media_type, digest=digest_of(content), size_bytes=len(content)).to_document()
