@@ -7,6 +7,7 @@ from typing import Any
 from gfxemu.lower_memory import D16, D16_HIGH, SIGNED
 from gfxemu.micro import CONSTANT, VECTOR
 
+from harness.lockstep.flow import LANE_CONTROLS, has_modifiers
 from harness.lockstep.state import State
 
 WHOLE, LOW = (1 << 32) - 1, (1 << 16) - 1
@@ -62,7 +63,7 @@ def load_bits(state: State, micro: Any) -> int:
 
 def repeats(state: State, micro: Any) -> bool:
     """Whether a result is for sure what its register holds: a mask of bits that are 0, or 0 on 0."""
-    if micro.flags & 14 or micro.neg or micro.abs or micro.op_sel or micro.clamp or micro.dst[:2] != (VECTOR, 1):
+    if micro.flags & LANE_CONTROLS or has_modifiers(micro) or micro.dst[:2] != (VECTOR, 1):
         return False
     if micro.op == "v_and_b32":
         for kept, other in (micro.src[:2], micro.src[1::-1]):

@@ -7,7 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
+from gfxemu.micro import DPP, DPP8, SDWA
+
 ENDS = ("s_branch", "s_cbranch_", "s_endpgm")
+LANE_CONTROLS = DPP | DPP8 | SDWA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +138,11 @@ def _find_loops(blocks: Sequence[Block], order: Mapping[int, int]) -> dict[tuple
                     pending += fresh
                 loops[end, start] = frozenset(own)
     return loops
+
+
+def has_modifiers(micro: Any) -> bool:
+    """Whether a micro-op changes an operand or its result: sign, half, limit or factor."""
+    return bool(micro.neg or micro.abs or micro.op_sel or micro.clamp or micro.omod)
 
 
 def does_nothing(program: Program, place: int) -> bool:

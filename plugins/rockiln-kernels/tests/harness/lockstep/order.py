@@ -11,14 +11,13 @@ import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from gfxemu.micro import DPP, DPP8, SDWA, VECTOR
+from gfxemu.micro import VECTOR
 
-from harness.lockstep.flow import Step
+from harness.lockstep.flow import LANE_CONTROLS, Step, has_modifiers
 from harness.lockstep.lanes import ALL
 from harness.lockstep.masks import Masks
-from harness.lockstep.state import State
+from harness.lockstep.state import State, list_makers
 
-LANE_CONTROLS = DPP | DPP8 | SDWA
 ABOVE = re.compile(r"v_cmp_(gt|lt)_([iu])32")
 WHOLE = (1 << 32) - 1
 DEEPEST = 6
@@ -33,17 +32,15 @@ class Order:
         self.masks, self.lanes, self.threads = masks, masks.lanes, threads
         self._outcomes: dict[Hashable, dict[int, int]] = {}
 
-    def name(self, step: Step, sources: Sequence[Known]) -> Known:
+    def name(self, op: str, sources: Sequence[Known]) -> Known:
         """The word of a pure op's result, and where it holds."""
-        if step.micro.flags & LANE_CONTROLS:
-            return None
         words, where = [], ALL
         for item in sources:
             if item is None or _count_depth(item[0]) > DEEPEST:
                 return None
             words.append(item[0])
             where = self.lanes.both(where, item[1])
-        word = name_result(step.micro.op, words)
+        word = name_result(op, words)
         return (word, where) if word is not None else None
 
     def compare(self, state: State, step: Step) -> int:
@@ -51,9 +48,9 @@ class Order:
         micro = step.micro
         own = self.lanes.atom(("compared", step.place), self.masks.block)
         match = ABOVE.fullmatch(micro.op)
-        if match is None or micro.flags & LANE_CONTROLS or micro.neg or micro.abs:
+        if match is None or micro.flags & LANE_CONTROLS or has_modifiers(micro):
             return own
-        sources = [self._word(state, slot) for slot in micro.src[:2]]
+        sources = [self.word(state, slot) for slot in micro.src[:2]]
         high, low = sources if match[1] == "gt" else sources[::-1]
         if high is None or low is None:
             return own
@@ -65,7 +62,7 @@ class Order:
         known = self._outcomes.setdefault((kind, high, base), {})
         if own not in known:
             bits, lanes = self._find_bits(base), self.lanes
-            value = lanes.atom(("above", kind, high, low), *(_list_makers(high) | _list_makers(low)))
+            value = lanes.atom(("above", kind, high, low), *(list_makers(high) | list_makers(low)))
             for other, outcome in known.items():
                 if _is_least(own, other, bits):
                     value = lanes.both(value, outcome)
@@ -75,9 +72,10 @@ class Order:
             known[own] = value
         return known[own]
 
-    def _word(self, state: State, slot: Any) -> Known:
+    def word(self, state: State, slot: Any) -> Known:
+        """What a 32-bit operand holds, and in which lanes; None: nothing is known."""
         if slot[0] == VECTOR:
-            return state.words.get(slot[2])
+            return state.words.get(slot[2]) if slot[1] == 1 else None
         known = self.masks.word(state, slot)
         return (known, ALL) if known is not None else None
 
@@ -166,11 +164,3 @@ def _is_least(large: int, small: int, bits: int) -> bool:
 def _count_depth(word: Hashable) -> int:
     parts = word[1:] if isinstance(word, tuple) and word[0] not in ("made", "entry") else ()
     return 1 + max((_count_depth(part) for part in parts), default=0)
-
-
-def _list_makers(word: Hashable) -> set[int]:
-    if not isinstance(word, tuple):
-        return set()
-    if word[0] == "made":
-        return {word[1]}
-    return {block for part in word[1:] for block in _list_makers(part)}

@@ -101,9 +101,9 @@ def go_round(lanes: Lanes, state: State, cycle: frozenset[int], target: int) -> 
         {reg: _renew(lanes, mask, cycle, (target, reg)) for reg, mask in state.masks.items()},
         {
             reg: (word, lanes.certain(own, cycle)) for reg, (word, own) in state.words.items()
-            if not is_made_in(word, cycle)
+            if cycle.isdisjoint(list_makers(word))
         },
-        {reg: word for reg, word in state.scalar_words.items() if not is_made_in(word, cycle)},
+        {reg: word for reg, word in state.scalar_words.items() if cycle.isdisjoint(list_makers(word))},
         dict(state.bits),
         _renew(lanes, state.active, cycle, (target, EXEC)),
         state.condition_agrees,
@@ -119,10 +119,10 @@ def _renew(lanes: Lanes, mask: Mask, cycle: frozenset[int], place: tuple[int, in
     return Mask(first, first if mask.first == mask.second else lanes.atom(("round again", *place), place[0]))
 
 
-def is_made_in(word: Hashable, blocks: frozenset[int]) -> bool:
-    """Whether what a word stands for is made anew by every run of one of these blocks."""
+def list_makers(word: Hashable) -> set[int]:
+    """Blocks of which every run makes anew what a word stands for."""
     if not isinstance(word, tuple):
-        return False
+        return set()
     if word[0] == "made":
-        return word[1] in blocks
-    return any(is_made_in(part, blocks) for part in word[1:])
+        return {word[1]}
+    return {block for part in word[1:] for block in list_makers(part)}

@@ -10,7 +10,7 @@ from gfxemu.lower_memory import D16, D16_HIGH
 from gfxemu.micro import ALTERNATIVE, DPP, DPP8, SCALAR, SDWA, VECTOR, ZERO_HIGH
 
 from harness.lockstep.bits import LOW, WHOLE, compute_bits
-from harness.lockstep.flow import Step
+from harness.lockstep.flow import LANE_CONTROLS, Step, has_modifiers
 from harness.lockstep.lanes import ALL, NONE
 from harness.lockstep.masks import Masks
 from harness.lockstep.order import Order
@@ -118,9 +118,9 @@ class Vectors:
         if micro.dst[0] == SCALAR:
             return self.masks.write(state, micro.dst, None, same=agree == ALL)
         halves = _find_halves(micro, types, 3)
-        is_part = bool(micro.flags & (DPP | DPP8 | SDWA)) or micro.op.startswith(PARTS)
-        word, where = self._name(state, step, is_part=is_part or halves != BOTH)
-        is_plain = not (is_part or micro.neg or micro.abs or micro.op_sel or micro.clamp or micro.omod)
+        is_part = bool(micro.flags & LANE_CONTROLS) or micro.op.startswith(PARTS)
+        is_plain = not (is_part or has_modifiers(micro))
+        word, where = self._name(state, step, is_plain=is_plain and halves == BOTH)
         self.limit(state, micro.dst, compute_bits(state, micro) if is_plain else WHOLE, halves)
         self.store(state, micro.dst, agree, halves, is_part=is_part)
         self.name(state, micro.dst, word, where)
@@ -179,22 +179,15 @@ class Vectors:
             if not is_same:
                 self.note_all(state, slot, is_same=False)
 
-    def _name(self, state: State, step: Step, *, is_part: bool) -> tuple[Hashable, int]:
+    def _name(self, state: State, step: Step, *, is_plain: bool) -> tuple[Hashable, int]:
         """What the result holds, and in which lanes: the same word where the same was moved or computed."""
         micro = step.micro
         fresh: tuple[Hashable, int] = (("made", self.masks.block, step.place, micro.dst[2]), ALL)
-        if is_part or micro.neg or micro.abs or micro.op_sel or micro.clamp or micro.omod:
+        if not is_plain:
             return fresh
         if micro.op == "v_mov_b32":
-            return self.word(state, micro.src[0]) or fresh
-        return self.order.name(step, [self.word(state, slot) for slot in micro.src]) or fresh
-
-    def word(self, state: State, slot: Any) -> tuple[Hashable, int] | None:
-        """What a 32-bit operand holds, and in which lanes; None: nothing is known."""
-        if slot[0] == VECTOR:
-            return state.words.get(slot[2]) if slot[1] == 1 else None
-        known = self.masks.word(state, slot)
-        return (known, ALL) if known is not None else None
+            return self.order.word(state, micro.src[0]) or fresh
+        return self.order.name(micro.op, [self.order.word(state, slot) for slot in micro.src]) or fresh
 
     def name(self, state: State, slot: Any, word: Hashable, where: int) -> None:
         """What a result holds in these of the active lanes; the others keep what they have."""

@@ -309,7 +309,7 @@ class Walk:
             for reg in range(slot[2], slot[2] + slot[1]) if slot[0] == VECTOR and not is_repeated else ():
                 for half in find_written_halves(micro, self.program.ops[micro.op][2]):
                     self._keep_vector(state, before, (reg, half), is_whole=is_whole)
-        if SAVES.fullmatch(micro.op) or (micro.flags & ALTERNATIVE and micro.op.startswith("v_cmp")):
+        if _changes_active(micro):
             state.active = Mask(state.active.first, before.active.second)
         if unit == "salu" and not KEEPS_CONDITION.match(micro.op):
             state.condition_agrees = False
@@ -340,10 +340,14 @@ class Walk:
             masks.write(state, slot, None, same=False, word=word)
 
 
+def _changes_active(micro: Any) -> bool:
+    """Whether an op writes EXEC, which is none of its operands."""
+    return bool(SAVES.fullmatch(micro.op) or (micro.flags & ALTERNATIVE and micro.op.startswith("v_cmp")))
+
+
 def _list_written(step: Step) -> set[int]:
     """Scalar registers that a step writes."""
     micro = step.micro
     slots = [slot for slot in (micro.dst, micro.dst2) if slot[0] == SCALAR]
     own = {reg for slot in slots for reg in range(slot[2], slot[2] + max(slot[1], micro.size // 4))}
-    is_active = SAVES.fullmatch(micro.op) or (micro.flags & ALTERNATIVE and micro.op.startswith("v_cmp"))
-    return own | {EXEC} if is_active or own & {EXEC, EXEC + 1} else own
+    return own | {EXEC} if _changes_active(micro) or own & {EXEC, EXEC + 1} else own
