@@ -39,10 +39,10 @@ const CpuKernels* find_level(const char* level) {
 
 }  // namespace
 
-float find_code_limit(CpuCode code) {
-  constexpr float kLimits[kCpuCodes] = {CodeFormat<kCpuE4m3>::kLimit, CodeFormat<kCpuE5m2>::kLimit,
-                                        CodeFormat<kCpuE4m3fnuz>::kLimit, CodeFormat<kCpuE5m2fnuz>::kLimit};
-  return kLimits[code];
+float find_code_scale(CpuCode code, float largest) {
+  constexpr float (*kScales[kCpuCodes])(float) = {find_scale<kCpuE4m3>, find_scale<kCpuE5m2>, find_scale<kCpuE4m3fnuz>,
+                                                  find_scale<kCpuE5m2fnuz>};
+  return kScales[code](largest);
 }
 
 const CpuKernels& get_cpu_kernels() {

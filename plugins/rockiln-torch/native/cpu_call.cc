@@ -15,38 +15,24 @@ constexpr int64_t kGrain = 32768;  // numbers that are worth a thread; as torch'
 
 std::atomic<void (*)(uint32_t, const rockiln_op_call*)> told{nullptr};
 
-struct Work {
-  CpuKernel kernel;
-  const CpuRows* rows;
-};
-
-void run_rows(const CpuPlan& plan, const CpuRows& rows) {
-  Work work = {plan.kernel, &rows};
-  const int64_t grain = (kGrain + plan.row_cost - 1) / plan.row_cost;
-  split_range(plan.rows, grain, [](int64_t begin, int64_t end, void* given) {
-    const auto& own = *static_cast<const Work*>(given);
-    own.kernel(*own.rows, begin, end);
-  }, &work);
+template <typename Work>
+void split_rows(const CpuPlan& plan, Work work) {
+  split_range(plan.rows, (kGrain + plan.row_cost - 1) / plan.row_cost, work);
 }
 
-struct Search {
-  const CpuPlan& plan;
-  const QuantRows& rows;
-  std::mutex lock;
-  float largest = 0.0f;
-};
+void run_rows(const CpuPlan& plan, const CpuRows& rows) {
+  split_rows(plan, [&](int64_t begin, int64_t end) { plan.kernel(rows, begin, end); });
+}
 
 float find_scale(const CpuPlan& plan, const QuantRows& rows) {
-  Search search{plan, rows, {}, 0.0f};
-  const int64_t grain = (kGrain + plan.row_cost - 1) / plan.row_cost;
-  split_range(plan.rows, grain, [](int64_t begin, int64_t end, void* given) {
-    auto& own = *static_cast<Search*>(given);
-    const float largest = get_cpu_kernels().find_largest[own.plan.number](own.rows, begin, end);
-    const std::lock_guard<std::mutex> guard(own.lock);
-    if (largest > own.largest || largest != largest) own.largest = largest;
-  }, &search);
-  const float scale = search.largest / find_code_limit(plan.code);
-  return scale < 1e-12f ? 1e-12f : scale;
+  std::mutex lock;
+  float largest = 0.0f;
+  split_rows(plan, [&](int64_t begin, int64_t end) {
+    const float own = get_cpu_kernels().find_largest[plan.number](rows, begin, end);
+    const std::lock_guard<std::mutex> guard(lock);
+    if (own > largest || own != own) largest = own;
+  });
+  return find_code_scale(plan.code, largest);
 }
 
 void run_plan(CpuPlan& plan, void* const* addresses) {

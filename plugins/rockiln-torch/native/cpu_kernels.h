@@ -77,7 +77,7 @@ struct CpuKernels {
   float (*find_largest[kCpuNumbers])(const QuantRows& rows, int64_t begin, int64_t end);
 };
 
-float find_code_limit(CpuCode code);  // the largest number of an fp8 format
+float find_code_scale(CpuCode code, float largest);  // the scale with which `largest` has the largest code of a format
 
 // Those of the best level that this CPU has.
 const CpuKernels& get_cpu_kernels();

@@ -50,17 +50,9 @@ bool has_fast_halves(uint32_t dtype) {
   return dtype == ROCKILN_DTYPE_BF16 ? has_bf16 : has_f16;
 }
 
-struct Numbers {
-  void (*activate)(float*, int64_t);
-  float* first;
-};
-
 void activate_all(float* numbers, int64_t count, int gate) {
-  Numbers work = {get_cpu_kernels().activations[gate], numbers};
-  split_range(count, kGrain, [](int64_t begin, int64_t end, void* given) {
-    const auto& own = *static_cast<const Numbers*>(given);
-    own.activate(own.first + begin, end - begin);
-  }, &work);
+  const auto activate = get_cpu_kernels().activations[gate];
+  split_range(count, kGrain, [=](int64_t begin, int64_t end) { activate(numbers + begin, end - begin); });
 }
 
 int64_t count_outputs(const rockiln_op_call& call) {
@@ -87,14 +79,9 @@ bool add_gated(const rockiln_op_call& call, const void* x, const void* low, cons
   if (torch.read_data(result[0], &work.outputs[0])) return false;
   work.x = x, work.low = low, work.stride = wide, work.width = width, work.alpha = 1.0f;
   work.interleaved = call.scalars[0].as.integer != 0;
-  struct Rows {
-    CpuKernel kernel;
-    const GateRows& work;
-  } rows = {low == nullptr ? get_cpu_kernels().gates[kCpuSilu][kCpuF32] : get_cpu_kernels().sum_gate, work};
-  split_range(count_outputs(call) / wide, (kGrain + wide - 1) / wide, [](int64_t begin, int64_t end, void* given) {
-    const auto& own = *static_cast<const Rows*>(given);
-    own.kernel(own.work, begin, end);
-  }, &rows);
+  const CpuKernel kernel = low == nullptr ? get_cpu_kernels().gates[kCpuSilu][kCpuF32] : get_cpu_kernels().sum_gate;
+  split_range(count_outputs(call) / wide, (kGrain + wide - 1) / wide,
+              [&](int64_t begin, int64_t end) { kernel(work, begin, end); });
   return true;
 }
 

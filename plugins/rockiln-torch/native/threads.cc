@@ -19,7 +19,7 @@ struct OpenMp {
 OpenMp openmp;
 
 struct Split {
-  int64_t count, grain;
+  int64_t count;
   void (*work)(int64_t, int64_t, void*);
   void* state;
 };
@@ -53,7 +53,7 @@ void split_range(int64_t count, int64_t grain, void (*work)(int64_t, int64_t, vo
   const int64_t parts = (count + grain - 1) / grain, allowed = openmp.count_allowed();
   const int64_t threads = parts < allowed ? parts : allowed;
   if (threads < 2) return work(0, count, state);
-  Split split = {count, grain, work, state};
+  Split split = {count, work, state};
   openmp.parallel(work_part, &split, static_cast<unsigned>(threads), 0);
 }
 
