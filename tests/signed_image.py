@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rockiln.attest.attached import Subject, make_attachments, write_attached
+from rockiln.attest.attached import Subject, make_attachments, read_attached, write_attached
+from rockiln.attest.push_attached import push_attachments
 from rockiln.console import Console
 from rockiln.image import Image
+from rockiln.media_types import MANIFEST_TYPE
+from rockiln.registry.client import RegistryClient
+from rockiln.registry.protocol import Manifest, source_of_file
 from rockiln.sbom.document import make_sbom
 from rockiln.sign.keys import PrivateKey, generate_key
 from rockiln.verification.check_image import CheckedImage, check_image
@@ -110,3 +114,15 @@ def sign_image(
 def make_signed(path: Path) -> SignedImage:
     """Both."""
     return sign_image(path, write_image(path / "image"))
+
+
+def push_signed(signed: SignedImage, repository: RegistryClient, tag: str = "") -> Manifest:
+    """Image and what is attached to it, by digest or under a tag."""
+    blobs = signed.path / "image/blobs/sha256"
+    content = (blobs / signed.image.digest.removeprefix("sha256:")).read_bytes()
+    manifest = Manifest(content=content, media_type=MANIFEST_TYPE)
+    for digest in (signed.image.config_digest, *(layer.digest for layer in signed.image.layers)):
+        repository.push_blob(source_of_file(blobs / digest.removeprefix("sha256:"), digest))
+    repository.push_manifest(manifest, tag)
+    push_attachments(repository, read_attached(signed.path / "attached"))
+    return manifest

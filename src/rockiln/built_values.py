@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +35,24 @@ def note_smoke(folder: Path) -> None:
     write_sealed(folder / SMOKED, make_note(folder, ("smoke.json",)))
 
 
+def read_note(path: Path) -> dict[str, Any]:
+    """What a note says; nothing where there is none, or a damaged one."""
+    body = read_sealed(path)
+    note: dict[str, Any] = json.loads(body) if body else {}
+    return note
+
+
 def require_ended(folder: Path, digest: str) -> None:
     """What goes out is what a build finished: a note of it, its audit among what it vouches for, and this image.
 
     Raises UsageError. What `rockiln fetch` may have written since is not compared.
     """
     hint = f"rockiln build {folder.name}"
-    body = read_sealed(folder / BUILT)
-    note: dict[str, Any] = json.loads(body) if body else {}
-    if not body:
+    note = read_note(folder / BUILT)
+    if not note:
         what = "damaged" if (folder / BUILT).exists() else "not there: its build did not end"
         raise UsageError(f"{folder.name} is not built: {folder / BUILT} is {what}", hint=hint)
-    files = note["files"] if note.get("format") == FORMAT else {}
+    files = _list_noted(note)
     apart = {f"{stage}.json" for stage in FETCHED}
     for name in sorted({"audit.json", *files} - apart):
         if _hash_file(folder / name) != files.get(name):
@@ -100,6 +106,10 @@ def read_value(folder: Path, stage: str) -> Any:
 
 def _read_noted(folder: Path, name: str) -> str:
     """The hash under which a file was noted; "" where it was not, or in the form of another rockiln."""
-    body = read_sealed(folder / (SMOKED if name == "smoke.json" else BUILT))
-    note = json.loads(body) if body else {}
-    return str(note["files"].get(name, "")) if note.get("format") == FORMAT else ""
+    return _list_noted(read_note(folder / (SMOKED if name == "smoke.json" else BUILT))).get(name, "")
+
+
+def _list_noted(note: Mapping[str, Any]) -> dict[str, str]:
+    """File → its hash; nothing in the form of another rockiln."""
+    files: dict[str, str] = note["files"] if note.get("format") == FORMAT else {}
+    return files

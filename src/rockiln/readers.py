@@ -39,6 +39,12 @@ def digest_of(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
+def is_digest(text: str) -> bool:
+    """Whether it may become a file's name: what a foreign document calls a digest can be a path to anywhere."""
+    algorithm, _, encoded = text.partition(":")
+    return algorithm == "sha256" and len(encoded) == 64 and encoded.isascii() and encoded.isalnum()
+
+
 class CountedReader:
     """Passes bytes on and tells how many, piece by piece."""
 

@@ -41,7 +41,7 @@ from rockiln.locked import LockedTarget
 from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
 from rockiln.names import image_reference
 from rockiln.plan import PlannedTarget
-from rockiln.readers import digest_of
+from rockiln.readers import digest_of, is_digest
 from rockiln.regular_files import read_regular, size_of_regular
 from rockiln.shape_faults import name_shape_fault
 
@@ -215,7 +215,6 @@ def _require_size(layout_path: Path, layer: Layer) -> None:
 
 def _locate_blob(layout_path: Path, digest: str) -> Path:
     """Raises ImageError for what is no digest: it might be a path to anywhere."""
-    algorithm, _, encoded = str(digest).partition(":")
-    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
+    if not is_digest(str(digest)):
         raise ImageError(f"{layout_path}: {digest!r} is no sha256 digest", hint=REBUILD_HINT)
-    return layout_path / "blobs" / algorithm / encoded
+    return layout_path / "blobs" / digest.replace(":", "/")

@@ -14,19 +14,15 @@ import pytest
 
 from real_debs import fetch_alone, unpack_deb
 from real_registry import run_registry
-from rockiln.attest.attached import read_attached
-from rockiln.attest.push_attached import push_attachments
 from rockiln.attest.statement import CYCLONEDX, PROVENANCE
 from rockiln.publish.layout import make_index
 from rockiln.publish.signed_index import sign_index
 from rockiln.registry.client import open_repository
-from rockiln.registry.protocol import Manifest, source_of_file
 from rockiln.registry.reference import parse_reference
 from rockiln.sign.key_files import load_private_key
 from rockiln.sign.keys import encrypt_key, generate_key
-from signed_image import KEY, SignedImage, make_signed
+from signed_image import KEY, SignedImage, make_signed, push_signed
 
-MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 OTHER_KEY = generate_key()
 PASSWORD = "of a test"  # noqa: S105
 VERSIONS = (
@@ -56,15 +52,9 @@ class Published:
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
     folder = tmp_path_factory.mktemp("published")
     signed = make_signed(folder / "signed")
-    blobs = signed.path / "image/blobs/sha256"
-    content = (blobs / signed.image.digest.removeprefix("sha256:")).read_bytes()
-    manifest = Manifest(content=content, media_type=MANIFEST_TYPE)
     with run_registry(folder / "registry") as host:
         with open_repository(parse_reference(f"{host}/rk/tiny"), os.environ) as repository:
-            for digest in (signed.image.config_digest, *(layer.digest for layer in signed.image.layers)):
-                repository.push_blob(source_of_file(blobs / digest.removeprefix("sha256:"), digest))
-            repository.push_manifest(manifest)
-            push_attachments(repository, read_attached(signed.path / "attached"))
+            manifest = push_signed(signed, repository)
             index = make_index([(manifest, {"architecture": "amd64", "os": "linux"})])
             repository.push_manifest(index, "promoted")
             sign_index(repository, index, KEY)

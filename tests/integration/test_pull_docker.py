@@ -18,10 +18,9 @@ from rockiln.attest.attached import read_attached
 from rockiln.attest.push_attached import push_attachments
 from rockiln.pull.host import parse_doctor, read_host
 from rockiln.registry.client import open_repository
-from rockiln.registry.protocol import Manifest, source_of_file
 from rockiln.registry.reference import parse_reference
 from rockiln.sign.keys import generate_key
-from signed_image import KEY, OS, WHEELS, SignedImage, sign_image
+from signed_image import KEY, OS, WHEELS, SignedImage, push_signed, sign_image
 from tiny_image import compile_probe, make_tar, write_layout
 
 ROOT = Path(__file__).parents[2]
@@ -39,13 +38,8 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> SignedImage:
 
 def push(signed: SignedImage, host: str) -> str:
     reference = parse_reference(f"{host}/rk/tiny")
-    blobs = signed.path / "image/blobs/sha256"
-    manifest = (blobs / signed.image.digest.removeprefix("sha256:")).read_bytes()
     with open_repository(reference, os.environ) as repository:
-        for digest in (signed.image.config_digest, *(layer.digest for layer in signed.image.layers)):
-            repository.push_blob(source_of_file(blobs / digest.removeprefix("sha256:"), digest))
-        repository.push_manifest(Manifest(content=manifest, media_type="application/vnd.oci.image.manifest.v1+json"))
-        push_attachments(repository, read_attached(signed.path / "attached"))
+        push_signed(signed, repository)
         push_attachments(repository, read_attached(signed.path / "attached"))
     return f"{host}/rk/tiny@{signed.image.digest}"
 

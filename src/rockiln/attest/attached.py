@@ -22,7 +22,7 @@ from rockiln.disk import disk_faults_named, write_whole
 from rockiln.errors import VerificationError
 from rockiln.image_config import describe, encode
 from rockiln.media_types import CONFIG_TYPE, INDEX_TYPE, MANIFEST_TYPE
-from rockiln.readers import digest_of
+from rockiln.readers import digest_of, is_digest
 from rockiln.registry.protocol import Manifest
 from rockiln.regular_files import read_regular
 from rockiln.sbom.document import MEDIA_TYPE as SBOM_TYPE
@@ -215,7 +215,6 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
 
 
 def _blob_path(folder: Path, digest: str) -> Path:
-    algorithm, _, encoded = digest.partition(":")
-    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
+    if not is_digest(digest):
         raise VerificationError(f"{folder}: {digest!r} is no sha256 digest")
-    return folder / "blobs" / algorithm / encoded
+    return folder / "blobs" / digest.replace(":", "/")

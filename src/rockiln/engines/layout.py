@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from rockiln.engines.protocol import Command
 from rockiln.errors import EngineError
 from rockiln.image import Image
-from rockiln.readers import digest_of
+from rockiln.readers import digest_of, is_digest
 from rockiln.regular_files import open_regular, read_regular
 from rockiln.shape_faults import name_shape_fault
 
@@ -39,10 +39,9 @@ class Start:
 
 def locate_blob(image: Image, digest: str) -> Path:
     """Where the layout keeps the blob of this digest."""
-    algorithm, _, encoded = digest.partition(":")
-    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
+    if not is_digest(digest):
         raise EngineError(f"{image.layout_path}: {digest!r} is not a sha256 digest", hint=REBUILD_HINT)
-    return image.layout_path / "blobs" / algorithm / encoded
+    return image.layout_path / "blobs" / digest.replace(":", "/")
 
 
 def open_blob(path: Path) -> BinaryIO:

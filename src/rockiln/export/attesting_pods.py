@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rockiln.checks import Check
-from rockiln.export.pods import KEPT_S, RESOURCE, STARTING_S, choose_nodes, make_labels, make_name
+from rockiln.export.pods import MEMORY_MOUNT, choose_nodes, limit_gpus, make_memory, make_name, wrap_pod
 from rockiln.export.request import Attesting, Pod
 from rockiln.plan import PlannedTarget
 
@@ -26,29 +26,17 @@ def make_attesting_job(
 ) -> dict[str, Any]:
     """One pod on a node with such GPUs; it is tried once, and fails where a check did, or found no GPU."""
     spec: dict[str, Any] = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
         **choose_nodes(arch, pod),
         "containers": [_make_container(tier, image, pod, attesting)],
         "volumes": _list_volumes(pod, attesting),
     }
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": make_name(planned.id, "attest", tier, arch), "labels": make_labels(planned)},
-        "spec": {
-            "backoffLimit": 0,
-            "activeDeadlineSeconds": STARTING_S + round(sum(check.timeout_s for check in checks)),
-            "ttlSecondsAfterFinished": KEPT_S,
-            "template": {"metadata": {"labels": make_labels(planned)}, "spec": spec},
-        },
-    }
+    return wrap_pod(planned, make_name(planned.id, "attest", tier, arch), checks, spec)
 
 
 def _make_container(tier: str, image: str, pod: Pod, attesting: Attesting) -> dict[str, Any]:
     seal = ["--key", f"{KEY_FOLDER}/{KEY_FILE}"] if attesting.key_secret else ["--unsigned"]
     env: list[dict[str, Any]] = []
-    mounts = [{"name": "cache", "mountPath": CACHE_FOLDER}, {"name": "shm", "mountPath": "/dev/shm"}]  # noqa: S108
+    mounts = [{"name": "cache", "mountPath": CACHE_FOLDER}, MEMORY_MOUNT]
     if attesting.key_secret:
         reference = {"name": attesting.key_secret, "key": PASSWORD_KEY}
         env.append({"name": "COSIGN_PASSWORD", "valueFrom": {"secretKeyRef": reference}})
@@ -63,17 +51,14 @@ def _make_container(tier: str, image: str, pod: Pod, attesting: Attesting) -> di
                     "--attest", *seal],
         **({"env": env} if env else {}),
         "securityContext": {"privileged": True},
-        "resources": {"limits": {RESOURCE: pod.gpus if tier == "multi-gpu" else 1}},
+        "resources": limit_gpus(tier, pod),
         "volumeMounts": mounts,
     }  # fmt: skip
 
 
 def _list_volumes(pod: Pod, attesting: Attesting) -> list[dict[str, Any]]:
     """A Secret is readable by the container's root alone."""
-    volumes: list[dict[str, Any]] = [
-        {"name": "cache", "emptyDir": {}},
-        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": pod.shm_size}},
-    ]
+    volumes: list[dict[str, Any]] = [{"name": "cache", "emptyDir": {}}, make_memory(pod)]
     if attesting.key_secret:
         volumes.append(_make_secret("key", attesting.key_secret, KEY_FILE, KEY_FILE))
     if attesting.login_secret:

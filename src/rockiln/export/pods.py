@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ DEVICE_IDS = {
 libdrm's data/amdgpu.ids (https://gitlab.freedesktop.org/mesa/libdrm, 2.4.134). Both have gfx950's 75a0 (MI350X) and
 75a3 (MI355X); 75a8 (MI350P) is of the first, 75b0 and 75b3 (their virtual functions) are of the second.
 tests/integration/test_device_ids.py holds all of them against both."""
+MEMORY_MOUNT = {"name": "shm", "mountPath": "/dev/shm"}  # noqa: S108  # inside a pod
 CONFIG_MAP_BYTES = 1_000_000
 """etcd takes one MiB, with names: https://kubernetes.io/docs/concepts/configuration/configmap/"""
 NAME_LIMIT = 63
@@ -78,13 +79,12 @@ def _make_config_map(planned: PlannedTarget, word: str, paths: Sequence[Path]) -
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": make_name(planned.id, word), "labels": make_labels(planned)},
+        "metadata": {"name": make_name(planned.id, word), "labels": _make_labels(planned)},
         "data": texts,
     }
 
 
-def make_labels(planned: PlannedTarget) -> dict[str, str]:
-    """Of every object of a target."""
+def _make_labels(planned: PlannedTarget) -> dict[str, str]:
     return {"app.kubernetes.io/managed-by": "rockiln", "app.kubernetes.io/part-of": make_name(planned.id)}
 
 
@@ -97,33 +97,46 @@ def make_job(
         "name": "smoke",
         "image": image,
         "command": ["/bin/sh", "-c", _make_script(planned, checks)],
-        "resources": {"limits": {RESOURCE: pod.gpus if tier == "multi-gpu" else 1}},
+        "resources": limit_gpus(tier, pod),
         "volumeMounts": [
-            {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108  # inside a pod
+            MEMORY_MOUNT,
             *({"name": make_name(name), "mountPath": place, "readOnly": True} for name, place in volumes.items()),
         ],
     }  # fmt: skip
     maps = [
         {"name": make_name(name), "configMap": {"name": make_name(planned.id, name)}} for name in volumes
     ]
-    memory = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": pod.shm_size}}
     spec: dict[str, Any] = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
         **({"securityContext": {"supplementalGroups": [*pod.groups]}} if pod.groups else {}),
         **choose_nodes(arch, pod),
         "containers": [container],
-        "volumes": [memory, *maps],
+        "volumes": [make_memory(pod), *maps],
     }
+    return wrap_pod(planned, make_name(planned.id, tier, arch), checks, spec)
+
+
+def make_memory(pod: Pod) -> dict[str, Any]:
+    """The volume of MEMORY_MOUNT."""
+    return {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": pod.shm_size}}
+
+
+def limit_gpus(tier: str, pod: Pod) -> dict[str, Any]:
+    """What a container of a tier asks its node for."""
+    return {"limits": {RESOURCE: pod.gpus if tier == "multi-gpu" else 1}}
+
+
+def wrap_pod(planned: PlannedTarget, name: str, checks: Sequence[Check], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The Job that tries the pod of this `spec` once, for as long as the checks may take."""
+    whole = {"restartPolicy": "Never", "automountServiceAccountToken": False, **spec}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": make_name(planned.id, tier, arch), "labels": make_labels(planned)},
+        "metadata": {"name": name, "labels": _make_labels(planned)},
         "spec": {
             "backoffLimit": 0,
             "activeDeadlineSeconds": STARTING_S + round(sum(check.timeout_s for check in checks)),
             "ttlSecondsAfterFinished": KEPT_S,
-            "template": {"metadata": {"labels": make_labels(planned)}, "spec": spec},
+            "template": {"metadata": {"labels": _make_labels(planned)}, "spec": whole},
         },
     }
 

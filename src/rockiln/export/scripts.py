@@ -53,11 +53,11 @@ def _build(request: ExportRequest, script: str) -> tuple[Step, ...]:
     if not request.cache:
         return (
             Step(name="Build", script=TOOLS + script),
-            Step(name="Log in", script=TOOLS + _log_in() + _keep_key(request), publishes=True),
+            _log_in(_keep_key(request)),
         )
     keep = Step(name="Keep key", script=f"{TOOLS}umask 077\n{_keep_key(request)}", publishes=True)
     return (
-        Step(name="Log in", script=TOOLS + _log_in(), publishes=True),
+        _log_in(),
         Step(name="Build", script=LOGGED_IN + script),
         *([keep] if request.is_signed else []),
     )
@@ -73,7 +73,7 @@ def list_smoke_steps(request: ExportRequest) -> tuple[Step, ...]:
     smoke = _each(_name_reference(), _smoke(request, "$TIER"))
     return (
         *_install(request),
-        Step(name="Log in", script=TOOLS + _log_in() + _keep_key(request), publishes=True),
+        _log_in(_keep_key(request)),
         Step(name="Smoke", script=LOGGED_IN + smoke, publishes=True),
     )
 
@@ -85,7 +85,7 @@ def list_promote_steps(request: ExportRequest) -> tuple[Step, ...]:
     words += ["--allow-untested"] if request.allow_untested else []
     return (
         *_install(request),
-        Step(name="Log in", script=TOOLS + _log_in() + _keep_key(request), publishes=True),
+        _log_in(_keep_key(request)),
         Step(name="Promote", script=LOGGED_IN + _each(_name_reference(), " ".join(words)), publishes=True),
     )
 
@@ -103,8 +103,9 @@ def _install(request: ExportRequest) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _log_in() -> str:
-    """What `docker login` writes, readable by this user alone. Without a user, registries are public."""
+def _log_in(key: str = "") -> Step:
+    """What `docker login` writes, and `key` behind it: readable by this user alone. Without a user, registries are
+    public."""
     lines = [
         "umask 077",
         'mkdir -p "$tools/docker"',
@@ -113,7 +114,7 @@ def _log_in() -> str:
         """  printf '{"auths":{"%s":{"auth":"%s"}}}\\n' "$REGISTRY_HOST" "$auth" >"$tools/docker/config.json\"""",
         "fi",
     ]
-    return "\n".join(lines) + "\n"
+    return Step(name="Log in", script=TOOLS + "\n".join(lines) + "\n" + key, publishes=True)
 
 
 def _keep_key(request: ExportRequest) -> str:

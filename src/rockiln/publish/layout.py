@@ -10,7 +10,7 @@ from pathlib import Path
 from rockiln.audit.foreign_json import MAX_BYTES, Object, parse_object, take_object, take_objects, take_text
 from rockiln.errors import ImageError
 from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
-from rockiln.readers import digest_of
+from rockiln.readers import digest_of, is_digest
 from rockiln.registry.protocol import BlobSource, Manifest
 from rockiln.regular_files import open_regular, read_regular, size_of_regular
 
@@ -94,10 +94,9 @@ def _make_source(path: Path, descriptor: Object, name: str) -> BlobSource:
 
 
 def _locate(path: Path, digest: str, name: str) -> Path:
-    algorithm, _, encoded = digest.partition(":")
-    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
+    if not is_digest(digest):
         raise ImageError(f"{name}: {digest!r} is no sha256 digest", hint=REBUILD_HINT)
-    return path / "blobs" / algorithm / encoded
+    return path / "blobs" / digest.replace(":", "/")
 
 
 def _read(path: Path) -> bytes:

@@ -20,6 +20,7 @@ from rockiln.errors import CredentialsError, RegistryError
 from rockiln.image import Layer
 from rockiln.layers import LayerPlan
 from rockiln.media_types import MANIFEST_TYPE
+from rockiln.readers import is_digest
 from rockiln.registry.artifacts import make_artifact_document
 from rockiln.registry.protocol import Descriptor, Manifest, Repository
 from rockiln.shape_faults import name_shape_fault
@@ -127,7 +128,6 @@ def _read_layer(manifest: Manifest, plan: LayerPlan, scheme: Scheme) -> Layer:
 
 def _require_digest(text: object) -> str:
     """It becomes a file's name. Raises ValueError."""
-    algorithm, _, encoded = str(text).partition(":")
-    if algorithm != "sha256" or len(encoded) != 64 or not (encoded.isascii() and encoded.isalnum()):
+    if not is_digest(str(text)):
         raise ValueError(f"{text!r} is no sha256 digest")
     return str(text)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rockiln.amounts import format_bytes
 from rockiln.build_key import find_finished_image
-from rockiln.built_values import BUILT
+from rockiln.built_values import BUILT, read_note
 from rockiln.console import Console
 from rockiln.layer_blobs import LayerCache
 from rockiln.publish.layout import Layout
@@ -19,7 +17,6 @@ from rockiln.publish.push import PushedBlob, push_blobs
 from rockiln.registry.protocol import EMPTY_CONTENT, Manifest, Repository, source_of_bytes
 from rockiln.registry_cache.layer_records import layer_tag, make_layer_manifest
 from rockiln.registry_cache.row_records import make_row, pack_values, row_tag
-from rockiln.sealed import read_sealed
 from rockiln.sign.keys import PrivateKey
 
 
@@ -72,7 +69,7 @@ class _Row:
 
 def _make_row(folder: Path, layout: Layout, repository: Repository, private: PrivateKey | None) -> _Row | None:
     """None where there is no key, or where what lies in the folder is not what one build left."""
-    key = _read_build_key(folder)
+    key = str(read_note(folder / BUILT).get("key", ""))
     if private is None or not key or find_finished_image(folder, key) is None:
         return None
     image, values = layout.images[0].manifest, pack_values(folder)
@@ -81,12 +78,6 @@ def _make_row(folder: Path, layout: Layout, repository: Repository, private: Pri
         return _Row(tag=row_tag(key), blobs=(), manifests={})
     manifests = {image.digest: image, record.digest: record, row_tag(key): index}
     return _Row(tag=row_tag(key), blobs=(envelope, values), manifests=manifests)
-
-
-def _read_build_key(folder: Path) -> str:
-    body = read_sealed(folder / BUILT)
-    note: dict[str, Any] = json.loads(body) if body else {}
-    return str(note.get("key", ""))
 
 
 def describe_pushed_cache(pushed: PushedCache) -> str:

@@ -40,6 +40,12 @@ def load_key(path: Path, environ: Mapping[str, str]) -> PrivateKey | PublicKey:
     return _decrypt(text, name, environ) if "PRIVATE KEY" in text else read_public_key(text, name)
 
 
+def load_public_half(path: Path, environ: Mapping[str, str]) -> PublicKey:
+    """Of whichever the file holds. Raises UsageError."""
+    key = load_key(path, environ)
+    return key.public if isinstance(key, PrivateKey) else key
+
+
 def _decrypt(text: str, name: str, environ: Mapping[str, str]) -> PrivateKey:
     if PASSWORD in environ:
         return read_private_key(text, environ[PASSWORD].encode(), name)

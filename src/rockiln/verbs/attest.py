@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rockiln.built_values import has_value, require_ended
+from rockiln.built_values import has_value
 from rockiln.console import printable
 from rockiln.disk import write_whole
 from rockiln.errors import UsageError
@@ -18,7 +18,7 @@ from rockiln.shape_faults import name_shape_fault
 from rockiln.verbs.answer import Answer
 from rockiln.verbs.arguments import add_json, add_targets
 from rockiln.verbs.circumstances import add_circumstances, read_circumstances
-from rockiln.verbs.image_words import ATTACHED, ask_row
+from rockiln.verbs.image_words import ATTACHED, find_built
 
 if TYPE_CHECKING:
     from rockiln.attest.provenance import Circumstances
@@ -72,13 +72,12 @@ def attest_target(
     from rockiln.sbom.document import make_sbom
     from rockiln.sbom.installed import Installed
     from rockiln.verbs.licences import make_target_table
-    from rockiln.verbs.smoke import read_built_image
+    from rockiln.verbs.smoke import read_finished_image
 
     folder = invocation.folders.target_path(planned.id)
     _refuse_wrong_kinds(folder)
     checked = check_built(planned, invocation)
-    image = read_built_image(planned, invocation)
-    require_ended(folder, image.digest)
+    image = read_finished_image(planned, invocation)
     installed: Installed = checked.installed  # type: ignore[assignment]  # layers were read
     sbom = make_sbom(installed, image.reference, image.digest)
     locked = read_locked(planned, checked, invocation)
@@ -104,17 +103,13 @@ def attest_unless_done(planned: PlannedTarget, invocation: Invocation, key: Priv
     no build left here goes without: nobody knows what it was made of."""
     from rockiln.attest.provenance import Circumstances
     from rockiln.errors import VerificationError
-    from rockiln.verbs.smoke import find_built_layout
-    from rockiln.verification.sources import LayoutSource
     from rockiln.verification.verify_image import verify_image
 
     if not has_value(invocation.folders.target_path(planned.id), "lock"):
         invocation.console.warn(f"{planned.id}: no build left a lock.json here, so no provenance goes along")
         return
-    layout_path = find_built_layout(planned, invocation)
-    source = LayoutSource(layout_path, layout_path.parent / ATTACHED, ask_row(planned))
     try:
-        verify_image(source, key.public, invocation.console, with_layers=False)
+        verify_image(find_built(planned, invocation), key.public, invocation.console, with_layers=False)
     except VerificationError:
         attested = attest_target(planned, invocation, key, Circumstances())
         invocation.console.say(_describe(attested))
@@ -122,22 +117,20 @@ def attest_unless_done(planned: PlannedTarget, invocation: Invocation, key: Priv
 
 def _refuse_wrong_kinds(folder: Path) -> None:
     """What stands where files will be written is seen before the layers are read. Raises UsageError."""
-    for name in (SBOM_FILE, PROVENANCE_FILE, LICENCES_FILE, ATTACHED):
-        path, kind = folder / name, "file" if name == ATTACHED else "folder"
-        if path.is_dir() == (kind == "folder") and path.exists():
-            hint = f"attest writes a {'folder' if kind == 'file' else 'file'} there: move it away"
-            raise UsageError(f"{printable(str(path))} is a {kind}", hint=hint)
+    wanted = {SBOM_FILE: "file", PROVENANCE_FILE: "file", LICENCES_FILE: "file", ATTACHED: "folder"}
+    for name, kind in wanted.items():
+        path = folder / name
+        found = "folder" if path.is_dir() else "file"
+        if path.exists() and found != kind:
+            hint = f"attest writes a {kind} there: move it away"
+            raise UsageError(f"{printable(str(path))} is a {found}", hint=hint)
 
 
 def check_built(planned: PlannedTarget, invocation: Invocation) -> CheckedImage:
     """Every byte of the layout. Raises VerificationError."""
-    from rockiln.verbs.smoke import find_built_layout
     from rockiln.verification.check_image import check_image
-    from rockiln.verification.sources import LayoutSource
 
-    layout_path = find_built_layout(planned, invocation)
-    source = LayoutSource(layout_path, layout_path.parent / ATTACHED, ask_row(planned))
-    return check_image(source, invocation.console, with_layers=True)
+    return check_image(find_built(planned, invocation), invocation.console, with_layers=True)
 
 
 def read_locked(planned: PlannedTarget, checked: CheckedImage, invocation: Invocation) -> LockedTarget:

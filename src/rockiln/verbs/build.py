@@ -111,9 +111,7 @@ def have_image(
     if current:
         invocation.console.say(f"{planned.id}: up to date")
         return current
-    taken = cache.take_row(planned, args, invocation) if cache and not args.verify else None
-    if taken and cache:
-        invocation.console.say(f"{planned.id}: taken from {cache.repository.name}, signed")
+    if cache and not args.verify and (taken := cache.take_row(planned, args, invocation)):
         return taken
     from rockiln.pipeline import BuildOptions, build_image  # loads every stage
 

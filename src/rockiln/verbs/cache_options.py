@@ -57,12 +57,15 @@ class RemoteCache:
     public: PublicKey | None
 
     def take_row(self, planned: PlannedTarget, args: argparse.Namespace, invocation: Invocation) -> Image | None:
-        """The whole row, where somebody with the key has built just that."""
+        """The whole row, where somebody with the key has built just that, which is said."""
         from rockiln.registry_cache.take_row import take_row
 
         if self.public is None:
             return None
-        return take_row(planned, invocation, args.compression, self.repository, self.public, self.trust)
+        image = take_row(planned, invocation, args.compression, self.repository, self.public, self.trust)
+        if image:
+            invocation.console.say(f"{planned.id}: taken from {self.repository.name}, signed")
+        return image
 
 
 @contextmanager
@@ -157,11 +160,9 @@ def parse_cache(name: str, option: str) -> Reference:
 
 def _find_public(path: Path | None, invocation: Invocation) -> PublicKey | None:
     """The key given, or its public half; else the project's; None where there is neither."""
-    from rockiln.sign.key_files import PROJECT_KEY, load_key
-    from rockiln.sign.keys import PrivateKey
+    from rockiln.sign.key_files import PROJECT_KEY, load_public_half
 
     project_path = invocation.folders.project_path / PROJECT_KEY
     if path is None and not project_path.is_file():
         return None
-    key = load_key(path or project_path, invocation.environ)
-    return key.public if isinstance(key, PrivateKey) else key
+    return load_public_half(path or project_path, invocation.environ)

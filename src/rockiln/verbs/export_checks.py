@@ -8,15 +8,6 @@ from pathlib import PurePosixPath
 from typing import NoReturn
 
 from rockiln.errors import UsageError
-from rockiln.export.option_values import (
-    fill_variables,
-    require_branch,
-    require_cache,
-    require_image,
-    require_packages,
-    require_repository,
-    split_words,
-)
 from rockiln.tables import list_words, quote
 from rockiln.verbs.arguments import accept_late_flags, parse_mirrors
 from rockiln.verbs.cache_options import parse_cache
@@ -53,6 +44,14 @@ def refuse_foreign(args: argparse.Namespace) -> None:
 
 def check_names(args: argparse.Namespace, repository: str, frameworks: Sequence[str]) -> tuple[str, ...]:
     """Names of the formats that build; the words of --build-args. Raises UsageError."""
+    from rockiln.export.option_values import (
+        require_branch,
+        require_cache,
+        require_image,
+        require_packages,
+        require_repository,
+    )
+
     form = args.format
     option = "--to" if args.to else "repository of matrix.toml"
     if form == "bake":
@@ -82,6 +81,7 @@ class _BuildParser(argparse.ArgumentParser):
 
 def _split_build_args(text: str, form: str) -> tuple[str, ...]:
     """Raises UsageError for what rockiln build does not take, and for targets: the jobs name those."""
+    from rockiln.export.option_values import fill_variables, split_words
     from rockiln.verbs import build
 
     words = split_words(text, "--build-args")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rockiln.plan import PlannedTarget
     from rockiln.registry.session import Access
     from rockiln.sbom.installed import Installed
-    from rockiln.verification.sources import AskedRow, ImageSource
+    from rockiln.verification.sources import AskedRow, ImageSource, LayoutSource
 
 REGISTRY = "registry:"
 ATTACHED = "attached"
@@ -44,11 +44,16 @@ def open_images(
         beside = attached or path.absolute().parent / ATTACHED
         yield (LayoutSource(path, beside) if path.is_dir() else ArchiveSource(path, beside),)
     else:
-        from rockiln.verbs.smoke import find_built_layout
+        yield tuple(find_built(planned, invocation, attached) for planned in invocation.select((word,)))
 
-        chosen = invocation.select((word,))
-        layouts = [(find_built_layout(planned, invocation), ask_row(planned)) for planned in chosen]
-        yield tuple(LayoutSource(layout, attached or layout.parent / ATTACHED, its) for layout, its in layouts)
+
+def find_built(planned: PlannedTarget, invocation: Invocation, attached: Path | None = None) -> LayoutSource:
+    """The image that `rockiln build` left, and what lies beside it, held against their row. Raises UsageError."""
+    from rockiln.verbs.smoke import find_built_layout
+    from rockiln.verification.sources import LayoutSource
+
+    layout_path = find_built_layout(planned, invocation)
+    return LayoutSource(layout_path, attached or layout_path.parent / ATTACHED, ask_row(planned))
 
 
 def ask_row(planned: PlannedTarget) -> AskedRow:

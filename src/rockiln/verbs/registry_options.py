@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.registry.reference import Reference
-from rockiln.sign.key_files import PASSWORD, load_key, load_private_key
+from rockiln.sign.key_files import PASSWORD, load_key, load_private_key, load_public_half
 from rockiln.sign.keys import PrivateKey
 
 if TYPE_CHECKING:
@@ -136,6 +136,5 @@ def read_opener(args: argparse.Namespace, environ: Mapping[str, str]) -> OpenSea
         return None
     from rockiln.attest.envelope import open_envelope
 
-    key = load_key(args.key, environ)
-    public = key.public if isinstance(key, PrivateKey) else key
+    public = load_public_half(args.key, environ)
     return lambda envelope, said: open_envelope(envelope, public, said)

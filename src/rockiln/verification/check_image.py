@@ -83,10 +83,10 @@ def _check_layers(
     source: ImageSource, rows: Sequence[Mapping[str, Any]], diff_ids: Sequence[str], console: Console
 ) -> list[LayerTexts]:
     total = sum(int(row["size"]) for row in rows)
+    built = source.row if isinstance(source, LayoutSource) else None
+    hint = f"rockiln build --verify {built.id} writes it anew" if built else ""
     with console.progress(f"verify {source.name}", total, "bytes") as progress:
         layers = []
-        is_built = source.row is not None and isinstance(source, LayoutSource)
-        hint = f"rockiln build --verify {source.row.id} writes it anew" if is_built and source.row else ""
         for number, (row, diff_id) in enumerate(zip(rows, diff_ids, strict=True), 1):
             said = row.get("annotations")
             title = said.get(LAYER_TITLE, "") if isinstance(said, dict) else ""

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Protocol, cast
 from rockiln.attest.attached import REF_NAME, Attachment, read_attached
 from rockiln.errors import RegistryError, VerificationError
 from rockiln.media_types import INDEX_TYPE, MANIFEST_TYPE
-from rockiln.readers import Readable
+from rockiln.readers import Readable, is_digest
 from rockiln.registry.protocol import Descriptor, Repository
 from rockiln.regular_files import open_regular, read_regular
 from rockiln.scratch import Scratch
@@ -242,10 +242,9 @@ def _require_size(content: bytes, entry: Mapping[str, Any], name: str) -> bytes:
 
 def name_blob(digest: str) -> str:
     """sha256:… → blobs/sha256/…"""
-    algorithm, _, encoded = digest.partition(":")
-    if algorithm != "sha256" or len(encoded) != 64 or not encoded.isalnum():
+    if not is_digest(digest):
         raise VerificationError(f"{digest!r} is no sha256 digest")
-    return f"blobs/{algorithm}/{encoded}"
+    return f"blobs/{digest.replace(':', '/')}"
 
 
 def _is_ours(descriptor: Descriptor) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from leftovers import flip_byte
 from matrix_text import CPU_ID
 from publish.project import Project
 
@@ -14,14 +15,8 @@ from registry_server import RegistryServer
 FILES = ("built", "audit.json", "image.json")
 
 
-def _change(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("spoil", [Path.unlink, _change], ids=["gone", "changed"])
+@pytest.mark.parametrize("spoil", [Path.unlink, flip_byte], ids=["gone", "changed"])
 @pytest.mark.parametrize("verb", ["push", "publish", "load"])
 def test_what_no_build_finished_is_not_built(
     project: Project, server: RegistryServer, capsys: pytest.CaptureFixture[str], name: str,

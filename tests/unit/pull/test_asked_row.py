@@ -10,20 +10,16 @@ import pytest
 from matrix_text import CPU_ID, CPU_ROW, GPU_ID, GPU_ROW, TOP
 
 from registry_server import RegistryServer
-from rockiln.attest.attached import read_attached
-from rockiln.attest.push_attached import push_attachments
 from rockiln.cli import main
 from rockiln.console import Console
 from rockiln.errors import VerificationError
 from rockiln.lock_file import write_lock
 from rockiln.locked import Lock, LockedTarget
-from rockiln.media_types import MANIFEST_TYPE
 from rockiln.registry.client import open_repository
-from rockiln.registry.protocol import Manifest, source_of_file
 from rockiln.registry.reference import parse_reference
 from rockiln.verification.sources import AskedRow, LayoutSource
 from rockiln.verification.verify_image import verify_image
-from signed_image import KEY, OS, WHEELS, SignedImage, make_provenance, sign_image
+from signed_image import KEY, OS, WHEELS, SignedImage, make_provenance, push_signed, sign_image
 from tiny_image import make_tar, write_layout
 
 Said = pytest.CaptureFixture[str]
@@ -67,13 +63,8 @@ def make_image(path: Path, target_id: str, *, named: str = "", built: str = "") 
 
 def push_tagged(signed: SignedImage, server: RegistryServer, tag: str = TAG) -> None:
     """Under the tag of the torch row for two archs, unless another is named."""
-    blobs = signed.path / "image/blobs/sha256"
-    manifest = (blobs / signed.image.digest.removeprefix("sha256:")).read_bytes()
     with open_repository(parse_reference(f"{server.host}/rk/torch"), {}) as repository:
-        for digest in (signed.image.config_digest, *(layer.digest for layer in signed.image.layers)):
-            repository.push_blob(source_of_file(blobs / digest.removeprefix("sha256:"), digest))
-        repository.push_manifest(Manifest(content=manifest, media_type=MANIFEST_TYPE), tag)
-        push_attachments(repository, read_attached(signed.path / "attached"))
+        push_signed(signed, repository, tag)
 
 
 def run(project: Path, *words: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from leftovers import flip_byte
 from matrix_text import CPU_ID, CPU_ROW, GPU_ID, GPU_ROW, TOP
 from publish.project import note_ended
 
@@ -56,14 +57,10 @@ def run(project: Path, *words: str) -> int:
     return main(["--project", str(project), "--cache", str(project / "cache"), "--quiet", *words])
 
 
-def _flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.chmod(0o644)
-    path.write_bytes(content)
+SPOILS = {"flip": flip_byte, "gone": Path.unlink, "cut": lambda path: os.truncate(path, 9)}
 
 
-@pytest.mark.parametrize("spoil", [_flip, Path.unlink, lambda path: os.truncate(path, 9)], ids=["flip", "gone", "cut"])
+@pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 @pytest.mark.parametrize("part", ["layer", "config", "manifest", "index"])
 @pytest.mark.parametrize("verb", ["verify", "licences", "pull", "attest"])
 def test_damaged_row_ends_with_the_code_of_verification(
@@ -80,7 +77,7 @@ def test_damaged_row_ends_with_the_code_of_verification(
 
 def test_layer_of_a_built_row_is_named_with_the_way_out(project: Path, built: SignedImage, capsys: Said) -> None:
     digest = built.image.layers[0].digest
-    _flip(built.path / "image/blobs" / digest.replace(":", "/"))
+    flip_byte(built.path / "image/blobs" / digest.replace(":", "/"))
     for words in (("pull", CPU_ID), ("pull", CPU_ID, "--unverified"), ("verify", CPU_ID)):
         assert run(project, *words) == 24
         said = capsys.readouterr().err
