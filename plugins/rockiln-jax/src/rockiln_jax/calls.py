@@ -53,20 +53,19 @@ def make_call(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> Call:
     )
 
 
-def accept_call(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> Accepted:
-    """What the spec makes of the call. Raises TypeError or ValueError, with the rule, for what the op refuses."""
+def accept_call(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> tuple[Accepted, tuple[OutputValue, ...]]:
+    """What the spec makes of the call, and its outputs. Raises TypeError or ValueError with the rule it breaks."""
     call = make_call(form, params, arrays)
     accepted = check_call(form.spec, call)
     if isinstance(accepted, Rejected):
         kind = TypeError if accepted.kind == "type" else ValueError
         raise kind(f"{accepted.reason} [{format_call(call)}]")
-    return accepted
+    return accepted, list_outputs(form.spec, call.arrays, accepted)
 
 
 def infer_outputs(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> tuple[OutputValue, ...]:
     """Shapes and dtypes of the outputs. Raises as accept_call does."""
-    accepted = accept_call(form, params, arrays)
-    return list_outputs(form.spec, make_call(form, params, arrays).arrays, accepted)
+    return accept_call(form, params, arrays)[1]
 
 
 def is_wide(arrays: Sequence[Any]) -> bool:

@@ -16,7 +16,7 @@ from jax import Array
 from jax.experimental.custom_partitioning import ArrayMapping, CompoundFactor, SdyShardingRule, custom_partitioning
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from rockiln_jax.calls import OpParams, accept_call, infer_outputs
+from rockiln_jax.calls import OpParams, accept_call
 from rockiln_jax.forms import OpForm, make_form
 from rockiln_jax.local_calls import call_part
 from rockiln_jax.primitives import bind_call
@@ -50,8 +50,8 @@ def make_layout(form: OpForm, call: OpParams, arrays: Sequence[Any]) -> Layout:
         for array, value in zip(form.spec.inputs, call.spread(arrays), strict=True)
         if value is not None
     ]
-    outputs = [item.shape for item in infer_outputs(form, call, arrays)]
-    return lay_out(form.spec, rule, accept_call(form, call, arrays).names, inputs, outputs, call.copies)
+    accepted, outputs = accept_call(form, call, arrays)
+    return lay_out(form.spec, rule, accepted.names, inputs, [item.shape for item in outputs], call.copies)
 
 
 @lru_cache(maxsize=1024)
@@ -73,14 +73,17 @@ def choose_shares(layout: Layout, shardings: Sequence[Any], mesh: Mesh) -> Share
         taken = {axis for axes in chosen.values() for axis in axes}
         for dims, spec in zip((*layout.inputs, *layout.outputs), specs, strict=False):
             asked = [(dim, axes) for dim, axes in zip(dims, spec, strict=False) if dim.factor == factor and axes]
-            if asked and _divides(*asked[0], mesh) and not taken & set(asked[0][1]):
-                chosen[factor] = asked[0][1]
+            if not asked:
+                continue
+            dim, axes = asked[0]
+            if dim.count % _count_devices(axes, mesh) == 0 and not taken & set(axes):
+                chosen[factor] = axes
                 break
     return Shares(axes=chosen)
 
 
-def _divides(dim: Dim, axes: Axes, mesh: Mesh) -> bool:
-    return not dim.count % math.prod(mesh.shape[axis] for axis in axes)
+def _count_devices(axes: Axes, mesh: Mesh) -> int:
+    return math.prod(mesh.shape[axis] for axis in axes)
 
 
 def _read_spec(sharding: Any) -> list[Axes]:
@@ -100,8 +103,7 @@ def _partition(op: str, call: OpParams, layout: Layout, mesh: Mesh, given: Any, 
     [arrays] = given
     mesh = _find_mesh(mesh, arrays)
     shares = choose_shares(layout, [array.sharding for array in (*arrays, *outputs)], mesh)
-    sizes = {factor: math.prod(mesh.shape[axis] for axis in axes) for factor, axes in shares.axes.items()}
-    parts = {factor: (axes, sizes[factor]) for factor, axes in shares.axes.items()}
+    parts = {factor: (axes, _count_devices(axes, mesh)) for factor, axes in shares.axes.items()}
 
     def run(own: tuple[Array, ...]) -> tuple[Array, ...]:
         return call_part(make_form(op), call, layout, parts, own)

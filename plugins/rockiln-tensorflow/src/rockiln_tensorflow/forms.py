@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rockiln_kernels.forms import PACKED_FORMATS, OpForm, describe_array, describe_op, make_form
+from rockiln_kernels.forms import OpForm, describe_array, describe_op, make_form
 
-__all__ = ["PACKED_FORMATS", "OpForm", "describe_array", "describe_op", "make_form", "name_op_type", "name_symbol"]
+__all__ = ["OpForm", "describe_array", "describe_op", "make_form", "name_op_type", "name_symbol"]
 
 
 def name_op_type(op: str) -> str:
