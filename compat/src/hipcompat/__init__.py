@@ -17,20 +17,20 @@ __all__ = [
     "runtime", "scan", "translate", "visible_devices", "warp_size",
 ]  # fmt: skip
 
-_PACKAGES = frozenset({"check", "doctor", "errors", "facts", "flags", "runtime", "scan", "translate"})
 _OFFERED = {
     "fp8_dtype": "archs", "fp8_largest": "archs", "is_nvidia": "present", "list_archs": "present", "open_hip": "hip",
     "visible_devices": "present", "warp_size": "archs",
 }  # fmt: skip
-"""Name → module of hipcompat.runtime. Both are imported at first use, so that `import hipcompat` costs nothing."""
+"""Name → module of hipcompat.runtime; the other names are packages. All are imported at first use: `import hipcompat`
+costs nothing."""
 
 
 def __getattr__(name: str) -> object:
-    if name in _PACKAGES:
-        return import_module(f"hipcompat.{name}")
-    if name not in _OFFERED:
+    if name not in __all__:
         raise AttributeError(f"module 'hipcompat' has no attribute {name!r}")
-    return getattr(import_module(f"hipcompat.runtime.{_OFFERED[name]}"), name)
+    if name in _OFFERED:
+        return getattr(import_module(f"hipcompat.runtime.{_OFFERED[name]}"), name)
+    return import_module(f"hipcompat.{name}")
 
 
 def __dir__() -> list[str]:

@@ -126,10 +126,10 @@ def _print_result(text: str) -> None:
     """
     try:
         print(text, flush=True)
-    except BrokenPipeError:  # the reader has what it wants; the exit code is the verdict's all the same
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(fault, BrokenPipeError):  # the reader has what it wants; the exit code is the verdict's
+            return
         message = f"the result could not be written to standard output: {fault.strerror}"
         raise FileError(message, hint="make room where the output goes, or send it elsewhere") from fault
 

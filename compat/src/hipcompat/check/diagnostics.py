@@ -51,11 +51,9 @@ def parse_diagnostics(text: str) -> tuple[Diagnostic, ...]:
 
 def _read_plain(message: str) -> Diagnostic:
     match = _RESOURCE.match(message)
-    if match is None:
-        return Diagnostic(path="", line=0, column=0, message=message)
-    if match["path"] == "<unknown>":
-        return Diagnostic(path="", line=0, column=0, message=match["message"])
-    return _make_diagnostic(match, ())
+    if match and match["path"] != "<unknown>":
+        return _make_diagnostic(match, ())
+    return Diagnostic(path="", line=0, column=0, message=match["message"] if match else message)
 
 
 def _make_diagnostic(match: re.Match[str], chain: tuple[str, ...]) -> Diagnostic:

@@ -20,14 +20,19 @@ _HINT = "--clang PATH of a clang 19 or newer, 22 for gfx950; or ROCm's own"
 @cache
 def require_clang(clang_path: str, arch: str) -> None:
     """Raises ToolchainError where the program is no clang, or one that makes no code for this architecture."""
-    returncode, out = _run((clang_path, "--version"))
-    if returncode or "clang version" not in out:
-        said = out.strip().partition("\n")[0] or f"it ended with {returncode}"
-        raise ToolchainError(f"{clang_path} is no clang: of --version it says: {said}", hint=_HINT)
+    _require_any_clang(clang_path)
     device = ("-x", "hip", f"--offload-arch={arch}", "--offload-device-only", "-nogpulib", "-nogpuinc")
     returncode, out = _run((clang_path, *device, "-S", "-Xclang", "-emit-obj", "-o", os.devnull, "-"), _KERNEL)
     if returncode:
         raise ToolchainError(f"{clang_path} makes no code for {arch}: {_say(returncode, out)}", hint=_HINT)
+
+
+@cache
+def _require_any_clang(clang_path: str) -> None:
+    returncode, out = _run((clang_path, "--version"))
+    if returncode or "clang version" not in out:
+        said = out.strip().partition("\n")[0] or f"it ended with {returncode}"
+        raise ToolchainError(f"{clang_path} is no clang: of --version it says: {said}", hint=_HINT)
 
 
 @cache

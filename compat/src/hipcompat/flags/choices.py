@@ -59,9 +59,6 @@ LEVELS = frozenset("0123")
 """What nvcc documents for --optimize."""
 
 
-_SWITCHED = ("true", "false")
-
-
 def choose_library(name: str) -> Choice:
     """-lNAME: ROCm's library of the same purpose, where hipcompat's headers or translation lead calls there."""
     found = LIBRARIES.get(name) or LIBRARIES.get(name.removesuffix("_static").removesuffix("_static_nocallback"))
@@ -136,34 +133,34 @@ def _refuse_value(value: str, *known: str) -> Choice:
     return "refused", (), f"nvcc documents {' and '.join(known)} for it, and {quote(value)} is neither"
 
 
+def _choose_switch(value: str, on: Choice, off: Choice) -> Choice:
+    if value not in {"true", "false"}:
+        return _refuse_value(value, "true", "false")
+    return on if value == "true" else off
+
+
 def choose_rdc(value: str) -> Choice:
     """-rdc=true."""
-    if value not in _SWITCHED:
-        return _refuse_value(value, *_SWITCHED)
-    return ("replaced", ("-fgpu-rdc",), "") if value == "true" else ("dropped", (), "it is clang's default")
+    return _choose_switch(value, ("replaced", ("-fgpu-rdc",), ""), ("dropped", (), "it is clang's default"))
 
 
 def choose_ftz(value: str) -> Choice:
     """--ftz."""
-    if value not in _SWITCHED:
-        return _refuse_value(value, *_SWITCHED)
-    no = "" if value == "true" else "no-"
-    return "replaced", (f"-f{no}gpu-flush-denormals-to-zero",), ""
+    on, off = "-fgpu-flush-denormals-to-zero", "-fno-gpu-flush-denormals-to-zero"
+    return _choose_switch(value, ("replaced", (on,), ""), ("replaced", (off,), ""))
 
 
 def choose_precision(value: str) -> Choice:
     """--prec-div, --prec-sqrt: clang has one switch for both."""
-    if value not in _SWITCHED:
-        return _refuse_value(value, *_SWITCHED)
-    no = "no-" if value == "false" else ""
-    return "replaced", (f"-f{no}hip-fp32-correctly-rounded-divide-sqrt",), "one switch for division and square root"
+    on, off = "-fhip-fp32-correctly-rounded-divide-sqrt", "-fno-hip-fp32-correctly-rounded-divide-sqrt"
+    reason = "one switch for division and square root"
+    return _choose_switch(value, ("replaced", (on,), reason), ("replaced", (off,), reason))
 
 
 def choose_contraction(value: str) -> Choice:
     """--fmad."""
-    if value not in _SWITCHED:
-        return _refuse_value(value, *_SWITCHED)
-    return "replaced", ("-ffp-contract=off" if value == "false" else "-ffp-contract=fast",), ""
+    on, off = "-ffp-contract=fast", "-ffp-contract=off"
+    return _choose_switch(value, ("replaced", (on,), ""), ("replaced", (off,), ""))
 
 
 def choose_stream(value: str) -> Choice:

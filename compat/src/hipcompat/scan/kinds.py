@@ -55,8 +55,11 @@ PYTHON_WORDS = (
 
 
 YAML_WORDS = (b"cuda", b"nvidia", b"nvcc", b"nvcr.io", b"torch", b"gpu", b"cudnn", b"nccl", b"/cu1")
-_WORDS = {"cuda": CXX_WORDS, "yaml": YAML_WORDS, "conda": YAML_WORDS}
-_FILTERED = frozenset((*_WORDS, "python", "setup", "cython", "notebook"))
+_WORDS = {
+    "cuda": CXX_WORDS, "yaml": YAML_WORDS, "conda": YAML_WORDS, "python": PYTHON_WORDS,
+    "setup": (b"cuda", b"-", *PYTHON_WORDS), "cython": (*PYTHON_WORDS, b"extern"),
+    "notebook": (b"pip", b"cu", *PYTHON_WORDS),
+}  # fmt: skip
 
 OTHER_SUFFIXES = frozenset((
     ".cuf", ".f90", ".f", ".rs", ".jl", ".go", ".bzl", ".bazel", ".java", ".cs", ".m", ".mm", ".swift", ".lua", ".pl",
@@ -90,12 +93,9 @@ def is_other(path: PurePath, *, is_named: bool = False) -> bool:
 
 def may_have_hits(content: bytes, language: str) -> bool:
     """False only where no rule of the language can find anything."""
-    if language not in _FILTERED or content[:2] in {b"\xff\xfe", b"\xfe\xff", b"\0\0"}:
+    if language not in _WORDS or content[:2] in {b"\xff\xfe", b"\xfe\xff", b"\0\0"}:
         return True
     small = content.lower()
-    if language in _WORDS:
-        return any(word in small for word in _WORDS[language])
-    if b"cuda" in small and (language == "setup" or b"jax" in small or b"xla" in small or b"platform" in small):
+    if any(word in small for word in _WORDS[language]):
         return True
-    is_more = {"setup": b"-" in small, "cython": b"extern" in small, "notebook": b"pip" in small or b"cu" in small}
-    return is_more.get(language, False) or any(word in small for word in PYTHON_WORDS)
+    return b"cuda" in small and any(word in small for word in (b"jax", b"xla", b"platform"))

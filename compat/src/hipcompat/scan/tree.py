@@ -77,10 +77,11 @@ def _identify(folder: Path) -> tuple[int, int] | None:
 
 
 def _look(path: str, *, is_named: bool) -> Iterator[tuple[Candidate, tuple[int, int]]]:
-    is_unread = is_other(Path(path), is_named=is_named)
-    language = find_language(Path(path)) or ("cuda" if is_named and not is_unread else "")
-    if not language and not is_unread:
-        return
+    language = find_language(Path(path))
+    if not language and not is_other(Path(path), is_named=is_named):
+        if not is_named:
+            return
+        language = "cuda"
     try:
         status = Path(path).stat()
     except OSError:  # a link to nowhere, or a folder that was closed meanwhile

@@ -6,11 +6,9 @@ from pathlib import PurePath
 
 import pytest
 
-from hipcompat.scan import Finding, Target
 from hipcompat.scan.finding import judge_file
-from hipcompat.scan.scanner import Scanned, scan_bytes
-from hipcompat.scan.tree import Candidate
 from hipcompat.translate import rename
+from scanned import find_in, scan_text
 
 OTHERS = (
     "__device__ int f(int v, unsigned long long m) { return __shfl_xor_sync(m, v, warpSize / 2); }",
@@ -21,15 +19,8 @@ OTHERS = (
 )
 
 
-def _scan(text: str) -> tuple[Finding, ...]:
-    content = text.encode()
-    scanned = scan_bytes(content, Candidate(path="k.cu", language="cuda", size_bytes=len(content)), Target())
-    assert isinstance(scanned, Scanned)
-    return scanned.report.findings
-
-
 def _rules(text: str) -> set[str]:
-    return {finding.rule for finding in _scan(text)}
+    return {finding.rule for finding in find_in(text)}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +56,7 @@ def test_calls_that_mean_32_lanes_are_to_be_translated(text: str) -> None:
     assert "warp-call" in _rules(text)
     assert rename(text.encode(), PurePath("k.cuh")).content != text.encode()
     assert "warp-call" not in _rules(rename(text.encode(), PurePath("k.cuh")).content.decode())
-    assert judge_file(_scan(text), 0) != "portable"
+    assert judge_file(find_in(text), 0) != "portable"
 
 
 @pytest.mark.parametrize("text", LEFT)
@@ -77,8 +68,6 @@ def test_what_means_the_same_is_left(text: str) -> None:
 def test_a_full_mask_in_a_string_of_python_is_an_error_where_the_same_in_a_source_is_translated() -> None:
     kernel = "__global__ void k(int *x) { x[0] = __shfl_down_sync(0xffffffff, x[0], 1); }"
     assert _rules(kernel) == {"mask-literal"}
-    content = f'k = make(r"""{kernel}""", "k")\n'.encode()
-    scanned = scan_bytes(content, Candidate(path="k.py", language="python", size_bytes=len(content)), Target())
-    assert isinstance(scanned, Scanned)
-    assert {finding.rule for finding in scanned.report.findings} == {"kernel-string", "mask-string"}
-    assert scanned.report.verdict == "blocked"
+    report = scan_text(f'k = make(r"""{kernel}""", "k")\n', "python").report
+    assert {finding.rule for finding in report.findings} == {"kernel-string", "mask-string"}
+    assert report.verdict == "blocked"

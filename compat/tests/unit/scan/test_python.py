@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hipcompat.scan import Target
-from hipcompat.scan.scanner import Scanned, scan_bytes
-from hipcompat.scan.tree import Candidate
+from scanned import find_in
 
 
 def _find(text: str, language: str = "python") -> list[tuple[str, str]]:
     """Rules and details, in the order of the text."""
-    file = Candidate(path="m.py", language=language, size_bytes=len(text))
-    scanned = scan_bytes(text.encode(), file, Target())
-    assert isinstance(scanned, Scanned)
-    return [(finding.rule, finding.detail) for finding in scanned.report.findings]
+    return [(finding.rule, finding.detail) for finding in find_in(text, language)]
 
 
 RAISES = {
@@ -193,10 +188,7 @@ def test_triton_for_nvidias_gpus() -> None:
     assert _find(launch.format(2, 32, "")) == [("triton-launch", "num_ctas=2"), ("triton-launch", "num_warps=32")]
     assert _find(launch.format(2, 16, "print 'python 2'\n")) == [("triton-launch", "num_ctas=2")]
     assert _find(launch.format(1, 16, "")) == []
-    file = Candidate(path="m.py", language="python", size_bytes=0)
-    scanned = scan_bytes(launch.format(1, 32, "").encode(), file, Target(archs=("gfx1100",)))
-    assert isinstance(scanned, Scanned)
-    assert scanned.report.findings == ()
+    assert find_in(launch.format(1, 32, ""), "python", "gfx1100") == ()
 
 
 def test_a_file_of_ptx_that_is_loaded() -> None:

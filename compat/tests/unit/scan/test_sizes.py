@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hipcompat.scan import Target
 from hipcompat.scan.detect.constants import Constants
-from hipcompat.scan.scanner import Scanned, scan_bytes
-from hipcompat.scan.tree import Candidate
+from scanned import find_in
 
 
 def _find(text: str, arch: str = "gfx942") -> list[tuple[str, str]]:
-    file = Candidate(path="k.cu", language="cuda", size_bytes=len(text))
-    scanned = scan_bytes(text.encode(), file, Target(archs=(arch,)))
-    assert isinstance(scanned, Scanned)
-    return [(finding.rule, finding.detail) for finding in scanned.report.findings]
+    return [(finding.rule, finding.detail) for finding in find_in(text, "cuda", arch)]
 
 
 KERNEL = "__global__ void k() {{ {} }}"

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hipcompat.scan import Target
-from hipcompat.scan.scanner import Scanned, scan_bytes
-from hipcompat.scan.tree import Candidate
-
-
-def _scan(text: str) -> Scanned:
-    file = Candidate(path="k.cu", language="cuda", size_bytes=len(text))
-    scanned = scan_bytes(text.encode(), file, Target())
-    assert isinstance(scanned, Scanned)
-    return scanned
+from scanned import find_in
 
 
 def _find(text: str) -> list[tuple[str, str]]:
-    return [(finding.rule, finding.detail) for finding in _scan(text).report.findings]
+    return [(finding.rule, finding.detail) for finding in find_in(text)]
 
 
 PTX = {
@@ -52,7 +43,7 @@ def test_ptx_is_found_through_macros(text: str) -> None:
     ],
 )
 def test_a_kernel_in_a_string_is_read_at_its_place(text: str) -> None:
-    findings = _scan(text).report.findings
+    findings = find_in(text)
     assert [finding.rule for finding in findings] == ["kernel-string", "device-function"]
     line = text.split("\n")[1]
     assert (findings[1].line, findings[1].column) == (2, line.index("__nanosleep") + 1)

@@ -190,16 +190,17 @@ class Answers:
         return _number(watts) * 1000
 
     def get_power_limit(self, device: Device) -> int:
-        return self._read_cap(device, "power_cap")
+        return self._read_caps(device, "power_cap")[0]
 
     def get_default_power_limit(self, device: Device) -> int:
-        return self._read_cap(device, "default_power_cap")
+        return self._read_caps(device, "default_power_cap")[0]
 
     def get_power_limits(self, device: Device) -> list[int]:
-        return [self._read_cap(device, "min_power_cap"), self._read_cap(device, "max_power_cap")]
+        return self._read_caps(device, "min_power_cap", "max_power_cap")
 
-    def _read_cap(self, device: Device, key: str) -> int:
-        return _number(self._session.ask("get_power_cap_info", device).get(key)) // _MICRO
+    def _read_caps(self, device: Device, *keys: str) -> list[int]:
+        caps = self._session.ask("get_power_cap_info", device)
+        return [_number(caps.get(key)) // _MICRO for key in keys]
 
     def get_energy(self, device: Device) -> int:
         energy = self._session.ask("get_energy_count", device)

@@ -21,6 +21,8 @@ _CONDA = (
     r"|cuda-(?:nvcc|runtime|cudart|libraries|compiler|version|tools|nvrtc)[\w-]*|cudnn|cutensor|nccl"
     r"|libcu(?:blas|fft|rand|solver|sparse)[\w-]*|pytorch-gpu|tensorflow-gpu|cuda-nvtx|cuda"
 )
+TOOLS = r"nvidia-smi|nvcc|compute-sanitizer|cuda-memcheck|cuda-gdb|nsys|nvprof|cuobjdump|nvdisasm|ptxas"
+"""NVIDIA's programs, by their names."""
 _INDEX = re.compile(r"https?://\S+/(?:whl/)?cu\d{2,3}\b\S*")
 _IMAGE = r"(?:\S+/)?(?:nvidia/\S+|nvcr\.io/\S+|pytorch/pytorch:\S*cuda\S*)"
 _LIBRARIES = (
@@ -74,9 +76,7 @@ CONDA: Patterns = (
     ("cuda-index", re.compile(r"^\s*-\s*[\"']?nvidia(?:/label/\S+)?[\"']?\s*$|\bnvidia(?:/label/\S+)?::\S+")),
 )
 SHELL: Patterns = (
-    ("shell-tool", re.compile(r"(?<![\w./-])(?:[\w/.-]*/)?"
-            r"(?:nvidia-smi|nvcc|compute-sanitizer|cuda-memcheck|cuda-gdb"
-            r"|nsys|nvprof|cuobjdump|nvdisasm|ptxas)(?![\w.-])"
+    ("shell-tool", re.compile(rf"(?<![\w./-])(?:[\w/.-]*/)?(?:{TOOLS})(?![\w.-])"
             r"|--runtime[= ]nvidia"
             r"|--gpus[= ]\S+")),
     ("shell-environment", re.compile(

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 from hipcompat.facts import read_facts
-from hipcompat.scan.detect.build_patterns import LIBRARY
+from hipcompat.scan.detect.build_patterns import LIBRARY, TOOLS
 from hipcompat.scan.detect.cuda import find_hits
 from hipcompat.scan.detect.events import Event, read_events
 from hipcompat.scan.detect.literals import LIBRARY_FILE, PTX_FILE
@@ -47,8 +47,7 @@ _WORDS = (
     ("visible-devices", re.compile(r"(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES$")),
     ("cuda-home", re.compile(r"CUDA_(?:HOME|PATH|ROOT|TOOLKIT_ROOT_DIR)$|(?:/usr/local/cuda)\b")),
     ("arch-list", re.compile(r"TORCH_CUDA_ARCH_LIST$|CMAKE_CUDA_ARCHITECTURES\b")),
-    ("nvidia-tool", re.compile(r"(?:\S*/)?(?:nvidia-smi|nvcc|compute-sanitizer|cuda-memcheck|cuda-gdb"
-            r"|nsys|nvprof|cuobjdump|nvdisasm|ptxas)(?:\s|$)")),
+    ("nvidia-tool", re.compile(rf"(?:\S*/)?(?:{TOOLS})(?:\s|$)")),
     ("cuda-library-name", LIBRARY_FILE),
     ("half-operators", re.compile(r"-[UD]__CUDA_NO_(?:HALF|BFLOAT16)\w*__")),
     ("cuda-index", re.compile(r"https?://\S+/whl/cu\d+")),

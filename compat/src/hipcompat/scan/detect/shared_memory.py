@@ -99,27 +99,32 @@ def _find_instances(unit: Unit, body: int) -> Iterator[Mapping[str, str]]:
     before = unit.text[max(0, body - _HEADER) : body]
     template, (kernel, _) = _TEMPLATE.search(before), find_function(unit.text, body)
     parameters = _read_parameters(template[1]) if template and kernel else []
-    yield {name: default for name, default in parameters if default}
+    defaults = {name: default for name, default in parameters if default}
+    yield defaults
     if not parameters:
         return
     uses = re.finditer(rf"\b{kernel}\s*<(?!<)([^;{{}}]{{1,300}}?)>\s*(?:<<<|\(|,|\))", unit.text)
     for count, use in enumerate(uses):
         if count >= _MOST_USES:
             return
-        values = [use[1][a - 1 : b - 1].strip() for a, b in split_call(f"({use[1]})", 0)]
-        given = zip(parameters, values, strict=False)
-        yield {name: default for name, default in parameters if default} | {name: value for (name, _), value in given}
+        given = zip(parameters, _split_list(use[1]), strict=False)
+        yield defaults | {name: value for (name, _), value in given}
 
 
 def _read_parameters(text: str) -> list[tuple[str, str]]:
     """Names and defaults. Empty where one is of a kind that has no value of its own."""
     found = []
-    for start, end in split_call(f"({text})", 0):
-        match = _PARAMETER.match(text[start - 1 : end - 1].strip())
+    for part in _split_list(text):
+        match = _PARAMETER.match(part)
         if match is None:
             return []
         found.append((match[1], (match[2] or "").strip()))
     return found
+
+
+def _split_list(text: str) -> list[str]:
+    """What the commas outside of brackets part, without the blanks around it."""
+    return [text[start - 1 : end - 1].strip() for start, end in split_call(f"({text})", 0)]
 
 
 def _find_dynamic(unit: Unit) -> Iterator[tuple[int, int, int | None]]:

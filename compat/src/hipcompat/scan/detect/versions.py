@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from hipcompat.facts import read_facts
 from hipcompat.scan.conditions import Branch, compute
 from hipcompat.scan.lexer import Code
-from hipcompat.scan.regions import begins_line
+from hipcompat.scan.regions import begins_line, is_directive
 
 _VALUE = re.compile(r"\bCUDART_VERSION\b")
 _VERSION = re.compile(r"\b(?:CUDART_VERSION|CUDA_VERSION|__CUDACC_VER_(?:MAJOR|MINOR)__)\b")
@@ -51,7 +51,7 @@ def find_version_uses(code: Code, whole: str, branches: tuple[Branch, ...]) -> t
 
 def _find_values(code: Code) -> Iterator[tuple[int, int]]:
     for match in _VALUE.finditer(code.code):
-        if not code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()].lstrip().startswith("#"):
+        if not is_directive(code.code, match.start()):
             yield match.span()
 
 
