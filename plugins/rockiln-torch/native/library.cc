@@ -42,11 +42,19 @@ const char* keep(std::string text) {
   return failure.empty() ? nullptr : failure.c_str();
 }
 
+// Lengths of sequences as symbols: else torch.compile compiles anew for each length.
+std::string write_schema(std::string schema) {
+  const std::string length = " int max_seqlen_";
+  for (size_t at = 0; torch.takes_symbols && (at = schema.find(length, at)) != std::string::npos;)
+    schema.replace(at, 5, " SymInt ");
+  return schema;
+}
+
 std::string define_ops(LibraryHandle library) {
   for (uint32_t row = 0; row < kOpCount; ++row) {
     const std::string name = kOps[row].name;
-    if (torch.define(library, (name + kOps[row].schema).c_str())) return "torch refused the schema of " + name;
-    if (torch.define(library, (name + "_out" + kOps[row].out_schema).c_str()))
+    if (torch.define(library, (name + write_schema(kOps[row].schema)).c_str())) return "torch refused the schema of " + name;
+    if (torch.define(library, (name + "_out" + write_schema(kOps[row].out_schema)).c_str()))
       return "torch refused the schema of " + name + "_out";
   }
   return "";

@@ -9,6 +9,8 @@ namespace rockiln_torch {
 namespace {
 
 constexpr int kDtypes = 64;
+constexpr uint64_t kSymbolsFrom = (2ull << 56) | (13ull << 48);  // torch 2.13, as aoti_torch_abi_version writes it: the
+                                                                 // oldest that this was seen to work with
 uint8_t names[kDtypes];
 int32_t numbers[ROCKILN_DTYPE_I64 + 1];
 
@@ -74,6 +76,8 @@ std::string read_torch() {
   find(library, "torch_parallel_for", torch.split_range, absent);
   find(library, "aoti_torch_cpu__linear_pointwise", torch.multiply, absent);
   find(library, "aoti_torch_cpu__linear_pointwise_binary", torch.multiply_and_combine, absent);
+  uint64_t (*read_version)() = nullptr;
+  torch.takes_symbols = find(library, "aoti_torch_abi_version", read_version, absent) && read_version() >= kSymbolsFrom;
   find_openmp(library);
   return missing.empty() ? "" : "this torch has no " + missing + ": rockiln-torch needs torch 2.7 or newer";
 }

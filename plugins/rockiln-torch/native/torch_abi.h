@@ -36,6 +36,7 @@ struct TorchFunctions {
   int32_t (*multiply_and_combine)(Handle a, Handle other, Handle b, Handle* bias, const char* how, Handle* result);
   // torch/csrc/stable/c/shim.h: null before torch 2.10.
   int32_t (*split_range)(int64_t begin, int64_t end, int64_t grain, void (*work)(int64_t, int64_t, void*), void*);
+  bool takes_symbols;  // whether a SymInt of a schema comes as an int; a torch before that refuses the call
 };
 
 // torch's functions; those of `read_torch` before anything else. Never null after it returned "".

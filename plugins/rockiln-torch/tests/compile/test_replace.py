@@ -10,17 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from compile.spellings import WEIGHT, llama_norm, rotate_half, turn
 from rockiln_torch.compile import Replacement, make_backend, override_sdpa
 from rockiln_torch.compile.sdpa import find_reason
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-WEIGHT = torch.linspace(0.5, 1.5, 16)
-
-
-def llama_norm(x: Tensor) -> Tensor:
-    wide = x.to(torch.float32)
-    variance = wide.pow(2).mean(-1, keepdim=True)
-    return WEIGHT.to(x.dtype) * (wide * torch.rsqrt(variance + 1e-5)).to(x.dtype)
 
 
 def gpt_oss_norm(x: Tensor) -> Tensor:
@@ -44,18 +38,6 @@ def halves(x: Tensor) -> Tensor:
 
 def two(x: Tensor) -> Tensor:
     return (x + 1.0) * nn.functional.silu(x * 0.5)
-
-
-def rotate_half(x: Tensor) -> Tensor:
-    half = x.shape[-1] // 2
-    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
-
-
-def turn(x: Tensor) -> Tensor:
-    angles = torch.arange(x.shape[2], dtype=torch.float32)[None, :, None] * torch.linspace(0.1, 1.0, 8)
-    both = torch.cat((angles, angles), dim=-1)
-    cos, sin = both.cos().to(x.dtype).unsqueeze(1), both.sin().to(x.dtype).unsqueeze(1)
-    return (x * cos) + (rotate_half(x) * sin)
 
 
 def eager_attention(x: Tensor) -> Tensor:
@@ -108,6 +90,18 @@ def test_spelling_becomes_the_op_and_gives_the_same(function: Callable[[Tensor],
 
 
 @pytest.mark.parametrize("function", SPELLINGS, ids=lambda function: function.__name__)
+def test_spelling_is_found_where_sizes_are_symbols(function: Callable[[Tensor], Tensor]) -> None:
+    """Its width too, though an attention's scale is then a number of the source, or none."""
+    torch._dynamo.reset()
+    report: list[Replacement] = []
+    compiled = torch.compile(function, backend=make_backend("aot_eager", report=report), fullgraph=True, dynamic=True)
+    for length in (5, 7):
+        x = torch.randn(2, 3, length, 16, generator=torch.Generator().manual_seed(length))
+        torch.testing.assert_close(compiled(x), function(x), atol=1e-5, rtol=1e-5)
+    assert [one.counts for one in report] == [((SPELLINGS[function], 1),)]
+
+
+@pytest.mark.parametrize("function", SPELLINGS, ids=lambda function: function.__name__)
 def test_gradients_pass_through_what_was_replaced(function: Callable[[Tensor], Tensor]) -> None:
     compiled, report = compile_with(function)
     gradients = []
@@ -146,9 +140,74 @@ def gate_of_sums(x: Tensor) -> Tensor:
     return functional.silu(x) * x.sum(-1, keepdim=True)
 
 
-@pytest.mark.parametrize(
-    "function", [other_angles, masked_attention, other_rows, other_dim, gate_of_sums], ids=lambda each: each.__name__
-)
+def written_norm(x: Tensor) -> Tensor:
+    """The mean is of x as it was, the product of x as it is."""
+    wide = x * 1.0
+    factor = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
+    wide.add_(1.0)
+    return wide * factor * WEIGHT
+
+
+def written_view(x: Tensor) -> Tensor:
+    wide = x * 1.0
+    factor = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
+    wide.view(-1)[3] = 4.0
+    return wide * factor * WEIGHT
+
+
+def written_angles(x: Tensor) -> Tensor:
+    """The second half of the angles is another one by then."""
+    angles = torch.arange(5.0)[None, :, None] * torch.linspace(0.1, 1.0, 8)
+    both = torch.cat((angles, angles), dim=-1)
+    both[..., 8:] += 1.0
+    return (x * both.cos().unsqueeze(1)) + (rotate_half(x) * both.sin().unsqueeze(1))
+
+
+def written_gate(x: Tensor) -> Tensor:
+    gate = x * 1.0
+    return functional.silu(gate, inplace=True) * x + gate
+
+
+def written_out(x: Tensor) -> Tensor:
+    gate = x * 1.0
+    kept = functional.silu(gate)
+    torch.add(gate, 1.0, out=gate)
+    return kept * gate
+
+
+def coded_norm(x: Tensor) -> Tensor:
+    """Rounded to codes on the way, which is the point of it."""
+    normal = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5)
+    return normal.to(torch.float8_e4m3fn).to(x.dtype) * WEIGHT
+
+
+def whole_norm(x: Tensor) -> Tensor:
+    return (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5)).to(torch.int32).to(x.dtype) * WEIGHT
+
+
+def scaled_sum(x: Tensor) -> Tensor:
+    """torch.add multiplies its second operand by alpha."""
+    factor = torch.rsqrt(torch.add(x.pow(2).mean(-1, keepdim=True), 1e-2, alpha=100))
+    return x * factor * WEIGHT
+
+
+def floored_attention(x: Tensor) -> Tensor:
+    return torch.div(x @ x.transpose(2, 3), 0.25, rounding_mode="floor").softmax(-1) @ x
+
+
+def named_arguments(x: Tensor) -> Tensor:
+    """Patterns read operands by place: another spelling is left alone, and nothing fails."""
+    power = torch.pow(x, exponent=2) + torch.softmax(input=x, dim=-1)
+    return torch.mul(input=x, other=torch.rsqrt(input=power.mean(-1, keepdim=True) + 1e-5))
+
+
+LOOK_ALIKES = (
+    other_angles, masked_attention, other_rows, other_dim, gate_of_sums, written_norm, written_view, written_angles,
+    written_gate, written_out, coded_norm, whole_norm, scaled_sum, floored_attention, named_arguments,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", LOOK_ALIKES, ids=lambda each: each.__name__)
 def test_what_only_looks_alike_is_left_alone(function: Callable[[Tensor], Tensor]) -> None:
     compiled, report = compile_with(function)
     torch.testing.assert_close(compiled(draw()), function(draw()))
@@ -160,6 +219,27 @@ def test_tables_that_come_from_outside_are_not_trusted() -> None:
     tables = torch.randn(2, 1, 5, 16), torch.randn(2, 1, 5, 16)
     torch.testing.assert_close(compiled(draw(), *tables), outside_tables(draw(), *tables))
     assert report[0].counts == ()
+
+
+def test_writes_elsewhere_hinder_nothing() -> None:
+    """As with a cache that is written in place, layer by layer."""
+
+    def step(x: Tensor, cache: Tensor) -> Tensor:
+        angles = torch.arange(5.0)[None, :, None] * torch.linspace(0.1, 1.0, 8)
+        both = torch.cat((angles, angles), dim=-1)
+        cos, sin = both.cos().unsqueeze(1), both.sin().unsqueeze(1)
+        for place in range(2):
+            x = llama_norm(x)
+            x = x * cos + rotate_half(x) * sin
+            cache[place].copy_(x)
+            x = x + cache[place]
+        return x
+
+    compiled, report = compile_with(step)
+    caches = torch.zeros(2, 2, 3, 5, 16), torch.zeros(2, 2, 3, 5, 16)
+    torch.testing.assert_close(compiled(draw(), caches[0]), step(draw(), caches[1]), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(*caches, atol=1e-5, rtol=1e-5)
+    assert report[0].counts == (("rms_norm", 2), ("rope", 2))
 
 
 def test_several_in_a_row_are_all_replaced() -> None:

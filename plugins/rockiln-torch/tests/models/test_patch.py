@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.testing import CompileCounterWithBackend
 
 transformers = pytest.importorskip("transformers", minversion="5.0")
 
@@ -78,6 +79,20 @@ def take_gradients(model: nn.Module, tokens: torch.Tensor) -> dict[str, torch.Te
     model.zero_grad()
     model(tokens, labels=tokens).loss.backward()
     return {name: own.grad.clone() for name, own in model.named_parameters() if own.grad is not None and own.grad.any()}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_lengths_are_no_graphs_of_their_own(family: str, patch_model: Patcher) -> None:
+    """A second length makes sizes symbols, attention's too; more lengths compile nothing."""
+    model = make_model(family)
+    want = [model(make_tokens(length=length)).logits for length in (11, 17, 23, 9)]
+    patch_model(model)
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(model, backend=counter, fullgraph=True)
+    for place, length in enumerate((11, 17, 23, 9)):
+        assert_near(compiled(make_tokens(length=length)).logits, want[place], ALLOWED[torch.float32])
+    assert counter.frame_count == 2
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -22,6 +22,7 @@ from rockiln_torch.compile.read_nodes import (
     read_argument,
     read_number,
     read_pair,
+    read_size,
     strip_casts,
 )
 
@@ -35,6 +36,8 @@ class Found:
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
+    seen: frozenset[Node] = frozenset()
+    """What lies behind the arguments and was looked at, too: it must be what it was when it was made."""
 
 
 def find_rms_norm(node: Node) -> Found | None:
@@ -64,7 +67,10 @@ def _read_rms_norm(node: Node) -> Found | None:
         read_argument(node, place, name) for place, name in ((0, "input"), (1, "normalized_shape"), (2, "weight"))
     )
     eps, value = read_number(read_argument(node, 3, "eps")), find_value(x)
-    if weight is None or eps is None or value is None or tuple(shape) != (value.shape[-1],):
+    if weight is None or eps is None or value is None or not isinstance(shape, tuple | list) or len(shape) != 1:
+        return None
+    width = read_size(shape[0])
+    if width is None or width != value.shape[-1]:
         return None
     return Found(function=calls.call_rms_norm, args=(x, weight, eps))
 
@@ -130,8 +136,9 @@ def find_rope(node: Node) -> Found | None:
                 continue
             cos = plain.args[1] if plain.args[0] is x else plain.args[0]
             tables = find_value(cos), find_value(sin)
-            if all(_is_doubled(table) for table in (cos, sin)) and all(_fits(table, value) for table in tables):
-                return Found(function=calls.call_rope, args=(x, cos, sin))
+            doubled = [_find_doubled(table) for table in (cos, sin)]
+            if None not in doubled and all(_fits(table, value) for table in tables):
+                return Found(function=calls.call_rope, args=(x, cos, sin), seen=frozenset(filter(None, doubled)))
     return None
 
 
@@ -141,7 +148,7 @@ def _fits(table: torch.Tensor | None, x: torch.Tensor) -> bool:
         table is not None
         and table.ndim == 4
         and table.shape[-1] == x.shape[-1]
-        and 1 in {table.shape[1], table.shape[2]}
+        and 1 in tuple(table.shape[1:3])
     )
 
 
@@ -155,27 +162,33 @@ def _find_turned(node: Any) -> Any:
     upper = first.args[0]
     if not (is_action(upper, "getitem") and is_action(second, "getitem") and upper.args[0] is second.args[0]):
         return None
-    value = find_value(second.args[0])
-    half = None if value is None else value.shape[-1] // 2
-    wanted = (Ellipsis, slice(half, None, None)), (Ellipsis, slice(None, half, None))
-    return second.args[0] if (upper.args[1], second.args[1]) == wanted else None
+    value, places = find_value(second.args[0]), (upper.args[1], second.args[1])
+    if value is None or not all(isinstance(one, tuple) and len(one) == 2 for one in places):
+        return None
+    (others, above), (other, below) = places
+    if not (others is other is Ellipsis and isinstance(above, slice) and isinstance(below, slice)):
+        return None
+    half, bounds = value.shape[-1] // 2, [read_size(one) for one in (above.start, below.stop)]
+    is_whole = above.stop is below.start is above.step is below.step is None
+    return second.args[0] if is_whole and all(bound is not None and bound == half for bound in bounds) else None
 
 
-def _is_doubled(node: Any) -> bool:
-    """Whether a table is of cat((angles, angles), -1), through what keeps its halves equal."""
+def _find_doubled(node: Any) -> Node | None:
+    """The cat((angles, angles), -1) that a table is of, through what keeps its halves equal."""
     for _ in range(12):
         if is_action(node, "cat"):
             parts = node.args[0]
-            return len(parts) == 2 and parts[0] is parts[1] and read_argument(node, 1, "dim") == -1
+            is_doubled = len(parts) == 2 and parts[0] is parts[1] and read_argument(node, 1, "dim") == -1
+            return node if is_doubled else None
         keeps = is_action(node, *CASTS, "unsqueeze", "cos", "sin")
         scaled = is_action(node, "mul") and read_number(node.args[1]) is not None
         picked = (
             is_action(node, "getitem") and find_value(node.args[0]) is not None and node.args[1] == (slice(None), None)
         )
         if not (keeps or scaled or picked):
-            return False
+            return None
         node = node.args[0]
-    return False
+    return None
 
 
 def find_attention(node: Node) -> Found | None:

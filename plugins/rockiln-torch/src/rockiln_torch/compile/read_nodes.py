@@ -11,6 +11,10 @@ from torch.fx import Node
 from torch.nn import functional
 
 CASTS = frozenset({"to", "float", "half", "bfloat16", "double", "type", "type_as"})
+_NUMBERS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
+_OF_TWO = frozenset({"add", "mul", "div", "pow", "matmul"})
+_BY_NAME = frozenset({"rms_norm", "sdpa"})
+"""Those whose arguments patterns read by place or name."""
 _FUNCTIONS: dict[Callable[..., Any], str] = {
     operator.add: "add", torch.add: "add", operator.iadd: "add",
     operator.mul: "mul", torch.mul: "mul", torch.multiply: "mul", operator.imul: "mul",
@@ -27,12 +31,13 @@ _FUNCTIONS: dict[Callable[..., Any], str] = {
 
 
 def name_action(node: object) -> str:
-    """ "mul", "rsqrt", ...; "" for what is no call, or none that patterns know."""
-    if not isinstance(node, Node):
+    """ "mul", "rsqrt", ...; "" for what is no call, none that patterns know, or one with more to it (`add`'s alpha)."""
+    if not isinstance(node, Node) or node.op not in {"call_method", "call_function"}:
         return ""
-    if node.op == "call_method":
-        return str(node.target)
-    return _FUNCTIONS.get(node.target, "") if node.op == "call_function" else ""  # type: ignore[arg-type]
+    name = str(node.target) if node.op == "call_method" else _FUNCTIONS.get(node.target, "")  # type: ignore[arg-type]
+    if name in _OF_TWO:
+        return name if len(node.args) == 2 and not node.kwargs else ""
+    return name if node.args or name in _BY_NAME else ""
 
 
 def is_action(node: object, *names: str) -> bool:
@@ -41,10 +46,15 @@ def is_action(node: object, *names: str) -> bool:
 
 
 def strip_casts(node: Any) -> Any:
-    """What is behind conversions of dtype."""
-    while is_action(node, *CASTS):
+    """What is behind conversions between wide numbers; those to whole numbers or codes, or another device, do more."""
+    while is_action(node, *CASTS) and _is_of_numbers(node.args[0], node):
         node = node.args[0]
     return node
+
+
+def _is_of_numbers(given: object, made: object) -> bool:
+    one, other = find_value(given), find_value(made)
+    return one is not None and other is not None and {one.dtype, other.dtype} <= _NUMBERS and one.device == other.device
 
 
 def read_argument(node: Node, place: int, name: str, default: Any = None) -> Any:
@@ -66,3 +76,9 @@ def find_value(node: object) -> torch.Tensor | None:
 def read_number(value: object) -> float | None:
     """A number of the source, None for what is computed."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def read_size(value: object) -> int | torch.SymInt | None:
+    """A whole number of the source, or that of a node, which has a symbol where sizes are dynamic."""
+    own = value.meta.get("example_value") if isinstance(value, Node) else value
+    return own if isinstance(own, int | torch.SymInt) and not isinstance(own, bool) else None
