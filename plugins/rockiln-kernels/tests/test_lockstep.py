@@ -137,15 +137,13 @@ def test_sets_of_lanes_are_boolean_functions() -> None:
     rows = list(itertools.product((False, True), repeat=3))
 
     def read(function: int) -> tuple[bool, ...]:
-        """The truth table: each atom is set to all lanes or none."""
+        """The truth table: whether it has the lanes that are in just those atoms."""
         table = []
         for row in rows:
-            own = function
+            own = ALL
             for atom, value in zip(atoms, row, strict=True):
-                chosen = atom if value else lanes.without(atom)
-                own = ALL if own == ALL or lanes.holds(chosen, own) else own if lanes.both(chosen, own) else NONE
-                own = lanes.both(own, chosen) if own not in (ALL, NONE) else own
-            table.append(own != NONE)
+                own = lanes.both(own, atom if value else lanes.without(atom))
+            table.append(lanes.holds(own, function))
         return tuple(table)
 
     a, b, c = atoms

@@ -10,7 +10,7 @@ many: tokens enough that counting them takes several turns of 1024.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +21,8 @@ from rockiln_kernels.spec import OpSpec
 ROW_STEP = 0x5000_0000
 """Elements from row to row: twice that is beyond 2^31, four times that beyond 2^32. A multiple of any block."""
 _LEAST_ROWS, _MOST_BYTES = 5, 1 << 16
+INFINITE = frozenset({"f32", "f16", "bf16", "e5m2"})
+"""Types that have infinities."""
 _MANY = 2600
 """Choices of experts: two whole turns and a part."""
 _ROW_OPS = ("rms_norm", "add_rms_norm", "_and_mul", "rope", "quant_mx", "quant_fp8_token", "quant_fp8_group", "topk_")
@@ -84,19 +86,19 @@ def _make_peak(spec: OpSpec, cell: str, shape: tuple[int, int], block: tuple[int
 
 def _derive_infinite(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
     """From a product whose K is no multiple of its tiles; only for types that have infinities."""
-    dtypes = spec.cell_dtypes(cell)
-    for case in cases:
-        names = [array.name for array in spec.inputs if array.name in ("a", "b") and _has_infinity(dtypes, array.dtype)]
-        if case.name != "aligned" or not names or "gemm" not in spec.name:
-            continue
-        arrays = dict(case.arrays)
-        for name in names:
-            arrays[name] = _place_infinities(arrays[name], step=5 if name == "a" else 7)
-        yield replace(case, name="infinite", arrays=arrays)
+    case, dtypes = _find_aligned(cases), spec.cell_dtypes(cell)
+    factors = [array for array in spec.inputs if array.name in ("a", "b")]
+    names = [array.name for array in factors if dtypes.get(array.dtype, array.dtype) in INFINITE]
+    if case is None or not names or "gemm" not in spec.name:
+        return
+    arrays = dict(case.arrays)
+    for name in names:
+        arrays[name] = _place_infinities(arrays[name], step=5 if name == "a" else 7)
+    yield replace(case, name="infinite", arrays=arrays)
 
 
-def _has_infinity(dtypes: Mapping[str, str], dtype: str) -> bool:
-    return dtypes.get(dtype, dtype) in ("f32", "f16", "bf16", "e5m2")
+def _find_aligned(cases: Sequence[Case]) -> Case | None:
+    return next((item for item in cases if item.name == "aligned"), None)
 
 
 def _place_infinities(array: Array, step: int) -> Array:
@@ -110,7 +112,7 @@ def _place_infinities(array: Array, step: int) -> Array:
 
 def _derive_many(spec: OpSpec, cases: Sequence[Case]) -> Iterator[Case]:
     """A case of experts whose tokens come again and again, each with what it had."""
-    case = next((item for item in cases if item.name == "aligned"), None)
+    case = _find_aligned(cases)
     if case is None or not spec.name.startswith("fused_moe"):
         return
     times = 1 + _MANY // case.arrays["ids"].size
@@ -124,7 +126,7 @@ def _derive_edges(spec: OpSpec, cases: Sequence[Case]) -> Iterator[Case]:
 
     Products of pairs have other magnitudes, and are left out.
     """
-    case = next((item for item in cases if item.name == "aligned"), None)
+    case = _find_aligned(cases)
     if case is None or "gemm" not in spec.name or spec.name.endswith("_swiglu"):
         return
     for turn in range(1, 33):

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from harness.derived import INFINITE
+
 MNEMONICS: Mapping[str, tuple[str, ...]] = {
     "says nothing to do": ("s_nop", "v_nop", "s_code_end"),
     "advice to the scheduler": (
@@ -61,7 +63,7 @@ def explain(code: Sequence[Item], index: int, op: str, dtypes: Mapping[str, str]
     if not {"f32", "f16"} & set(dtypes.values()) and _asks_for_nan(code, index):
         return _WIDENED
     factors = {dtype for name, dtype in dtypes.items() if name in _FACTORS}
-    if op.startswith(_PRODUCTS) and not factors & _INFINITE and _fills_before_load(code, index):
+    if op.startswith(_PRODUCTS) and not factors & INFINITE and _fills_before_load(code, index):
         return _BEHIND_K
     return _WHOLE_BLOCKS if re.search(r"_and_mul_mxfp4|^quant_mx", op) and _fills_before_load(code, index) else ""
 
@@ -319,7 +321,6 @@ _WIDENED = (
 )
 _PRODUCTS = ("gemm", "fused_moe", "stream_k")
 _FACTORS = frozenset({"a", "b", "x", "gate_up", "down"})
-_INFINITE = frozenset({"f32", "f16", "bf16", "e5m2"})
 _BEHIND_K = (
     "zeros behind K, or behind rows that are not stored, of a type without infinities: what is left there is finite, "
     "or a NaN of a row that is NaN, and the other operand has zeros, too"

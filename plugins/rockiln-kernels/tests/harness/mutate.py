@@ -86,9 +86,9 @@ def draw_mutants(pack: Pack, count: int, seed: int) -> Iterator[Drawn]:
         file = pack.manifest.kernels[launch.kernel].file
         code, program = load_kernel(pack.code[file], *_describe_kernel(pack, variant, launch.kernel))
         last = max(index for index, item in enumerate(code.instructions) if item.mnemonic == "s_endpgm")
-        item = code.instructions[int(generator.integers(last))]
-        patched = nop_out(code, item)
-        mutant = make_mutant(variant, file, code, program, item)
+        place = int(generator.integers(last))
+        patched = nop_out(code, code.instructions[place])
+        mutant = make_mutant(variant, file, code, program, place)
         changed = replace(pack, code={**pack.code, file: patched})
         yield Drawn(mutant=mutant, variant=variant, pack=changed, original=pack)
 
@@ -112,9 +112,9 @@ def load_kernel(content: bytes, symbol: str, positive: frozenset[int]) -> tuple[
     return code, read_program(code, code.kernels[symbol], positive)
 
 
-def make_mutant(variant: VariantEntry, file: str, code: Any, program: Program, item: Any) -> Mutant:
-    """What is known of a mutant before it is run."""
-    place = code.instructions.index(item)
+def make_mutant(variant: VariantEntry, file: str, code: Any, program: Program, place: int) -> Mutant:
+    """What is known before it is run of a mutant without instruction number `place`."""
+    item = code.instructions[place]
     spec = read_table()[variant.op]
     own = spec.cell_dtypes(variant.cell)
     dtypes = {array.name: own.get(array.dtype, array.dtype) for array in spec.inputs}
@@ -140,7 +140,7 @@ def try_mutant(drawn: Drawn) -> Outcome:
     mutant, variant = drawn.mutant, drawn.variant
     if mutant.is_same:
         return Outcome(mutant=mutant, noticed="")
-    for place, case in _list_runs(mutant):
+    for place, case in _list_runs(drawn):
         if noticed := _notice(variant, case, drawn.pack, place):
             if fault := _notice(variant, case, drawn.original, place):
                 raise RuntimeError(f"{variant.key} itself fails {case.name}, {place}: {fault}")
@@ -148,11 +148,11 @@ def try_mutant(drawn: Drawn) -> Outcome:
     return Outcome(mutant=mutant, noticed="")
 
 
-def _list_runs(mutant: Mutant) -> list[tuple[str, Case]]:
+def _list_runs(drawn: Drawn) -> list[tuple[str, Case]]:
     """Every case at one place, the small ones first; an op's own at the other places, if it should be noticed."""
-    op, cell, _ = mutant.variant.split("/")
+    op, cell = drawn.variant.op, drawn.variant.cell
     cases = sorted(list_emulated_cases(op, cell), key=lambda case: sum(item.nbytes for item in case.arrays.values()))
-    if mutant.equivalent:
+    if drawn.mutant.equivalent:
         return [(PLACES[0], case) for case in cases]
     names = {case.name for case in make_cases(op, cell)}
     others = [(place, case) for place in PLACES[1:] for case in cases if case.name in names]
