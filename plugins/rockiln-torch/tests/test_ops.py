@@ -8,7 +8,7 @@ import torch
 from golden_calls import name_outputs
 from op_calls import find_smallest, make_call
 from rockiln_kernels.golden import read_golden
-from rockiln_torch import ops
+from rockiln_torch import explain, ops
 from rockiln_torch.op_table import OPS
 
 X, WEIGHT = torch.randn(6, 64), torch.randn(64)
@@ -64,6 +64,10 @@ def test_wrong_outputs_are_refused() -> None:
         ops.rms_norm(X, WEIGHT, out=torch.empty(5, 64))
     with pytest.raises(TypeError, match=r"y is torch.float16, not torch.float32"):
         ops.rms_norm(X, WEIGHT, out=torch.empty(6, 64, dtype=torch.float16))
+    with pytest.raises(ValueError, match="not on one device: x on cpu, y on meta"):
+        ops.rms_norm(X, WEIGHT, out=torch.empty(6, 64, device="meta"))
+    with pytest.raises(TypeError, match="y is sparse_coo, not strided"):
+        ops.rms_norm(X, WEIGHT, out=X.to_sparse())
 
 
 def test_wrong_arguments_name_the_rule_and_the_shapes() -> None:
@@ -79,6 +83,27 @@ def test_wrong_arguments_name_the_rule_and_the_shapes() -> None:
         ops.quant_mxfp6(X, fp6_format="e2m1")
     with pytest.raises(ValueError, match="does not fit into 32 bits"):
         ops.moe_align(torch.zeros(2, 2, dtype=torch.int32), experts=2**40, block_size=16)
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "_mkldnn"])
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
+def test_tensors_without_strides_are_refused(layout: str) -> None:
+    made = {"sparse_coo": X.to_sparse, "sparse_csr": X.to_sparse_csr, "_mkldnn": X.to_mkldnn}[layout]()
+    with pytest.raises(TypeError, match=f"x is {layout}, not strided; hint: to_dense"):
+        ops.rms_norm(made, WEIGHT)
+    with pytest.raises(TypeError, match=f"residual is {layout}, not strided"):
+        ops.add_rms_norm(X, made, WEIGHT)
+
+
+def test_messages_have_the_dtypes_and_shapes_that_were_given() -> None:
+    """Compositions take f32 and f64 where kernels take f16 and bf16; other dtypes have torch's names."""
+    q, starts = torch.randn(6, 2, 16), torch.tensor([0, 6], dtype=torch.int32)
+    with pytest.raises(TypeError, match=r"cu_seqlens_q is i64, not i32; got q=f32\[6,2,16\]"):
+        ops.attention_prefill(q, q, q, starts.long(), starts, scale=0.25, max_seqlen_q=6)
+    with pytest.raises(TypeError, match=r"x is bool, not one of f32, f16, bf16; got x=bool\[6,64\] weight=bool\[64\]"):
+        ops.rms_norm(X.bool(), WEIGHT.bool())
+    with pytest.raises(TypeError, match="x is a list, not a tensor"):
+        explain("rms_norm", [1.0, 2.0], WEIGHT)  # type: ignore[arg-type]
 
 
 def test_autocast_narrows_products_and_widens_the_rest() -> None:

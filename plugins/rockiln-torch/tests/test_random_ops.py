@@ -54,7 +54,8 @@ def _call(op: Any, tensors: Any, words: Any) -> tuple[torch.Tensor, ...]:
 def _compare(form: OpForm, one: torch.Tensor, other: torch.Tensor) -> None:
     """A layout changes no result but by a rounding: torch adds up, and computes erf, in another way by it.
 
-    Of fp8 a few codes are then the next ones.
+    Of fp8 a few codes are then the next ones. What a product adds up may cancel: a rounding of its factors is then
+    large beside the sum, though not beside the largest of its row.
     """
     if torch.equal(one.view(torch.uint8), other.view(torch.uint8)):
         return
@@ -64,7 +65,10 @@ def _compare(form: OpForm, one: torch.Tensor, other: torch.Tensor) -> None:
         assert int(distance.max()) == 1, form.spec.name
         assert int(distance.count_nonzero()) <= max(1, one.numel() // 100), form.spec.name
         return
-    torch.testing.assert_close(one.float(), other.float(), rtol=2e-2, atol=2e-2, equal_nan=True)
+    own, allowed = one.float(), other.float()
+    largest = allowed.nan_to_num(0.0, 0.0, 0.0).abs().amax(dim=-1, keepdim=True) if allowed.dim() else allowed.abs()
+    own = torch.where((own - allowed).abs() <= 2 * torch.finfo(one.dtype).eps * largest, allowed, own)
+    torch.testing.assert_close(own, allowed, rtol=2e-2, atol=2e-2, equal_nan=True)
 
 
 @pytest.mark.parametrize("sizes", [(2**40, 64), (0, 64), (2**20, 2**20)])

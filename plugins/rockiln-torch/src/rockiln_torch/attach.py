@@ -101,7 +101,7 @@ def _implement_op(op: str, library: torch.library.Library) -> None:
     library.impl(op, kernels.make_kernel(op), "CompositeExplicitAutograd")
     library.impl(f"{op}_out", kernels.make_out_kernel(op), "CompositeExplicitAutograd")
     library.impl(op, fakes.make_fake(op), "Meta")
-    library.impl(f"{op}_out", fakes.fake_out, "Meta")
+    library.impl(f"{op}_out", fakes.make_out_fake(op), "Meta")
     packet = torch._ops._OpNamespace.__getattr__(torch.ops.rockiln, op)  # noqa: SLF001  # not ours: this is its work
     _implement_transforms(op, packet.default, library)
 

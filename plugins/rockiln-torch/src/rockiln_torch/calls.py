@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NoReturn
 
 import torch
 
-from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.outputs import list_outputs
 from rockiln_kernels.selection.call_text import count_strides, format_call
 from rockiln_kernels.spec import ArrayValue, Call, OpSpec, Rejected, check_call
@@ -81,19 +80,38 @@ def bind_arguments(op: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> B
 
 def check_arguments(call: BoundCall) -> tuple[OutputForm, ...]:
     """The outputs of a call with known sizes; strides do not matter. Raises TypeError or ValueError with the rule."""
-    _check_devices(call)
+    _check_tensors(call)
     arrays = tuple(None if tensor is None else (tuple(tensor.shape), tensor.dtype) for tensor in call.tensors)
     return _check_forms(call.form.spec.name, arrays, tuple(call.scalars.items()), call.out_dtype, call.fp6_format)
 
 
-def _check_devices(call: BoundCall) -> None:
+def check_devices(call: BoundCall) -> None:
+    """Whether inputs, and the outputs of an out-variant, are on one device. Raises ValueError."""
     devices: dict[torch.device, str] = {}
-    for array, tensor in zip(call.form.spec.inputs, call.tensors, strict=True):
+    names = (*(array.name for array in call.form.spec.inputs), *call.form.out_names)
+    for name, tensor in zip(names, (*call.tensors, *call.outputs), strict=False):
         if tensor is not None:
-            devices.setdefault(tensor.device, array.name)
+            devices.setdefault(tensor.device, name)
     if len(devices) > 1:
         places = ", ".join(f"{name} on {device}" for device, name in devices.items())
         raise ValueError(f"rockiln::{call.form.spec.name}: the tensors are not on one device: {places}")
+
+
+def _check_tensors(call: BoundCall) -> None:
+    for array, tensor in zip(call.form.spec.inputs, call.tensors, strict=True):
+        if tensor is None:
+            continue
+        where = f"rockiln::{call.form.spec.name}: {array.name}"
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{where} is a {type(tensor).__name__}, not a tensor")
+        check_layout(tensor, where)
+    check_devices(call)
+
+
+def check_layout(tensor: torch.Tensor, where: str) -> None:
+    """Whether a tensor is no sparse one, nor oneDNN's own. Raises TypeError."""
+    if tensor.layout is not torch.strided:
+        raise TypeError(f"{where} is {str(tensor.layout).removeprefix('torch.')}, not strided; hint: to_dense()")
 
 
 @lru_cache(maxsize=4096)
@@ -112,7 +130,8 @@ def _check_forms(
     _check_scalars(call, spec)
     judged = check_call(spec, call)
     if isinstance(judged, Rejected):
-        _refuse(judged, call)
+        dtypes = {array.name: key[1] for array, key in zip(spec.inputs, arrays, strict=True) if key is not None}
+        _refuse(judged, call, dtypes)
     is_double = torch.float64 in wide.values()
     return tuple(
         OutputForm(
@@ -170,8 +189,8 @@ def _check_scalars(call: Call, spec: OpSpec) -> None:
             raise ValueError(f"rockiln::{call.op}: {scalar.name} = {value} does not fit into 32 bits")
 
 
-def _refuse(judged: Rejected, call: Call) -> NoReturn:
-    known = all(value.dtype in DTYPES for value in call.arrays.values())
-    got = format_call(call) if known else ", ".join(f"{name}={value.dtype}" for name, value in call.arrays.items())
+def _refuse(judged: Rejected, call: Call, dtypes: Mapping[str, torch.dtype]) -> NoReturn:
+    """With the dtypes that were given: a wide one is judged as one that kernels take."""
+    given = {name: replace(value, dtype=name_dtype(dtypes[name])) for name, value in call.arrays.items()}
     error = TypeError if judged.kind == "type" else ValueError
-    raise error(f"rockiln::{judged.reason}; got {got}")
+    raise error(f"rockiln::{judged.reason}; got {format_call(replace(call, arrays=given))}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from rockiln_torch.calls import BoundCall, OutputForm, check_arguments
+from rockiln_torch.calls import BoundCall, OutputForm, check_arguments, check_layout
 from rockiln_torch.observe import ObservedCall, note_call, observers
 from rockiln_torch.ranges import current
 
@@ -71,6 +71,7 @@ def check_outputs(call: BoundCall) -> None:
     """Whether the tensors of an out-variant are as the op's outputs. Raises TypeError or ValueError."""
     forms = check_arguments(call)
     for name, form, output in zip(call.form.out_names, forms, call.outputs, strict=True):
+        check_layout(output, f"rockiln::{call.form.spec.name}_out: {name}")
         if tuple(output.shape) != form.shape:
             raise ValueError(f"rockiln::{call.form.spec.name}_out: {name} is {[*output.shape]}, not {[*form.shape]}")
         if output.dtype != form.dtype:

@@ -11,7 +11,7 @@ import torch
 
 from rockiln_kernels.expressions import evaluate_expression
 from rockiln_kernels.spec import ArraySpec
-from rockiln_torch.calls import BoundCall, OutputForm, bind_arguments, check_arguments
+from rockiln_torch.calls import BoundCall, OutputForm, bind_arguments, check_arguments, check_devices
 from rockiln_torch.compose import unpack_outputs
 
 Sizes = tuple[Any, ...]
@@ -30,8 +30,13 @@ def make_fake(op: str) -> Callable[..., Any]:
     return fake
 
 
-def fake_out(*_args: Any, **_kwargs: Any) -> None:
-    """The fake of every out-variant: it writes, and returns nothing."""
+def make_out_fake(op: str) -> Callable[..., None]:
+    """The same of its out-variant, which writes, and returns nothing."""
+
+    def fake(*args: Any, **kwargs: Any) -> None:
+        check_devices(bind_arguments(op, args, kwargs))
+
+    return fake
 
 
 def find_outputs(call: BoundCall) -> tuple[OutputForm, ...]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+import rockiln_torch  # noqa: F401  # defines the ops
+
 WEIGHT = torch.linspace(0.5, 1.5, 16)
+LENGTHS_ARE_SYMBOLS = "SymInt max_seqlen_q" in str(torch.ops.rockiln.attention_prefill.default._schema)
+"""From torch 2.13 on: before that, each length is compiled."""
 
 
 def llama_norm(x: Tensor) -> Tensor:

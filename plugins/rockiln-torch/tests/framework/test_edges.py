@@ -65,6 +65,9 @@ def test_nothing_gives_nothing() -> None:
     assert compose("gemm_silu")(none.bfloat16(), torch.ones(5, 8).bfloat16())[0].shape == (0, 5)
     assert [out.shape for out in compose("quant_fp8_group")(none, out_dtype=FP8["e4m3"])] == [(0, 8), (0, 1)]
     assert [out.shape for out in compose("quant_fp8_tensor")(none, out_dtype=FP8["e4m3"])] == [(0, 8), (1,)]
+    for shape, scales in (((0, 8), (0, 1)), ((0, 0), (0, 0)), ((130, 0), (2, 0))):
+        blocks = compose("quant_fp8_block")(torch.zeros(shape), out_dtype=FP8["e4m3"])
+        assert [out.shape for out in blocks] == [shape, scales]
     assert compose("rope")(torch.zeros(0, 2, 4), torch.ones(1, 2), torch.ones(1, 2), torch.zeros(0, dtype=torch.int32))[
         0
     ].shape == (0, 2, 4)
