@@ -10,7 +10,7 @@ import pytest
 from harness.case import Case
 from harness.derived import ROW_STEP, derive_cases
 from harness.execute import PLACES, EmulatedMachine, describe_call, execute, pick_place, prepare
-from harness.judge import list_emulated_cases, make_cases
+from harness.judge import compute_reference, list_emulated_cases, make_cases
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.pack.build import Pack, build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
@@ -97,3 +97,60 @@ def test_infinities_stand_before_the_end_of_k() -> None:
 
 def _find(op: str, cell: str, name: str) -> Case:
     return next(case for case in list_emulated_cases(op, cell) if case.name == name)
+
+
+def test_edges_of_pairs_keep_pairs() -> None:
+    aligned, cut = (_find("gemm_swiglu", "bf16", name) for name in ("aligned-halves", "edge5"))
+    b = aligned.arrays["b"]
+    assert cut.arrays["a"].shape == (5, 32)
+    assert (cut.arrays["b"] == np.concatenate([b[:5], b[96:101]])[:, :32]).all()
+    assert (cut.arrays["bias"] == np.concatenate([aligned.arrays["bias"][:5], aligned.arrays["bias"][96:101]])).all()
+    assert {f"edge{size}" for size in range(1, 65)} <= {
+        case.name for case in list_emulated_cases("gemm_swiglu", "bf16")
+    }
+
+
+def test_nan_in_one_of_a_pair() -> None:
+    for op in ("gemm_mxfp8_weights_swiglu", "gemm_fp8_swiglu"):
+        cell = "bf16" if "mx" in op else "e4m3"
+        for name, chosen in (("nans-first", 0), ("nans-second", 1)):
+            b = _find(op, cell, name).arrays["b"].view(np.uint8)
+            counts = ((b & 0x7F) == 0x7F).sum(axis=1).reshape(2, -1)
+            assert (counts[chosen] == 1).all()
+            assert not counts[1 - chosen].any()
+
+
+@pytest.mark.parametrize(
+    ("op", "cell"), [("fused_moe", "f16"), ("fused_moe_fp8", "bf16-e4m3"), ("fused_moe_mxfp4", "bf16")]
+)
+def test_experts_of_every_number_of_tokens(op: str, cell: str) -> None:
+    ids = _find(op, cell, "counts").arrays["ids"]
+    assert [int((ids == expert).sum()) for expert in range(64)] == list(range(1, 65))
+    assert _find(op, cell, "crowd").arrays["ids"].max() > 512
+
+
+def test_steep_gates_are_beyond_exp() -> None:
+    case = _find("fused_moe", "f16", "steep")
+    gate = case.arrays["x"].astype(np.float64) @ case.arrays["gate_up"][0, :48].astype(np.float64).T
+    assert gate.min() < -104.0 < 89.0 < gate.max()
+
+
+def test_queries_that_see_nothing_fill_tiles() -> None:
+    case = _find("attention_prefill", "bf16", "nothing-d64")
+    lse = compute_reference(read_table()["attention_prefill"], "bf16", case)["lse"]
+    sinks = case.arrays["sinks"]
+    assert (lse[:, :128] == sinks[:, None]).all()
+
+
+def test_loud_scores_are_further_apart_than_exp_reaches() -> None:
+    spec = read_table()["paged_decode"]
+    quiet, loud = (_find("paged_decode", "bf16", name) for name in ("several-d64", "several-d64-loud"))
+    low, high = (compute_reference(spec, "bf16", case)["lse"] for case in (quiet, loud))
+    assert np.abs(low[np.isfinite(low)]).max() < 16.0
+    assert high[np.isfinite(high)].min() < -104.0 < 89.0 < high.max()
+
+
+def test_long_rows_with_an_offset_and_the_most_groups() -> None:
+    assert _find("rms_norm", "bf16", "offset4080").scalars["weight_offset"] == 1.0
+    assert _find("rms_norm_mxfp4", "bf16", "length224").arrays["x"].shape == (2, 224)
+    assert _find("topk_sigmoid", "f32", "groups1024").scalars["groups"] == 32

@@ -14,11 +14,11 @@ CORRECTION = "v_fmac_f32 v11, v12, v11"
 STORE = "s_and_saveexec_b64 s[6:7], s[4:5]\n{between}global_store_dword v1, v2, s[14:15]\ns_or_b64 exec, exec, s[6:7]"
 
 
-def find(body: str, text: str, *, op: str = "gemm", dtypes: tuple[str, ...] = ("f32",)) -> str:
-    """The class of the first instruction that starts with `text`."""
+def find(body: str, text: str, *, op: str = "gemm", dtypes: tuple[str, ...] = ("f32",), number: int = 0) -> str:
+    """The class of the `number`-th instruction that starts with `text`."""
     code = assembly.build("gfx942", body).instructions
-    place = next(order for order, item in enumerate(code) if item.text().startswith(text))
-    return explain(code, place, op, dict(zip(("a", "b"), dtypes, strict=False)))
+    places = [order for order, item in enumerate(code) if item.text().startswith(text)]
+    return explain(code, places[number], op, dict(zip(("a", "b"), dtypes, strict=False)))
 
 
 def test_no_mnemonic_is_in_two_classes() -> None:
@@ -70,6 +70,100 @@ def test_zeros_behind_k_matter_beside_infinities() -> None:
     assert not find(body, "v_mov_b32_e32 v10", op="gemm_fp8", dtypes=("e5m2", "e5m2"))
     read = body.replace("s_cbranch", "v_add_f32 v12, v10, v10\ns_cbranch")
     assert not find(read, "v_mov_b32_e32 v10", op="gemm_fp8", dtypes=("e4m3", "e4m3"))
+
+
+def test_zeros_of_a_narrow_operand_may_stand_beside_a_wide_one() -> None:
+    body = "v_mov_b32 v10, 0\ns_and_saveexec_b64 s[6:7], vcc\ns_cbranch_execz .Lend\n"
+    body += "global_load_{size} v10, v[4:5], off\n.Lend:\n"
+    narrow = body.format(size="ubyte")
+    assert "without infinities" in find(narrow, "v_mov_b32_e32 v10", dtypes=("bf16", "u8"))
+    assert not find(narrow, "v_mov_b32_e32 v10", dtypes=("bf16", "e5m2"))
+    assert not find(body.format(size="ushort"), "v_mov_b32_e32 v10", dtypes=("bf16", "u8"))
+
+
+def test_a_division_whose_divisor_is_negated_apart() -> None:
+    body = "v_div_scale_f32 v10, vcc, v2, v2, 1.0\nv_rcp_f32 v11, v10\nv_xor_b32 v10, {sign}, v10\n"
+    body += f"v_fma_f32 v12, v10, v11, 1.0\n{CORRECTION}"
+    assert "corrections" in find(body.format(sign="0x80000000"), "v_fmac_f32")
+    assert not find(body.format(sign="0x40000000"), "v_fmac_f32")
+
+
+def test_a_residual_over_what_is_small() -> None:
+    two = "v_div_scale_f32 v10, vcc, v2, v2, 1.0\nv_rcp_f32 v11, v10\n{before}v_fma_f32 {own}, -v10, v11, 1.0\n"
+    cases = (
+        ("v_fma_f32 v12, -v10, v15, v14\n", "v12", "register holds another"),
+        ("v_lshlrev_b64 v[12:13], 1, v[4:5]\n", "v13", "register holds another"),
+        ("v_lshlrev_b64 v[12:13], 1, v[4:5]\n", "v12", ""),
+        ("v_mul_f32 v12, v2, v3\n", "v12", ""),
+        ("", "v12", ""),
+    )
+    for before, own, reason in cases:
+        assert reason in find(two.format(before=before, own=own), f"v_fma_f32 {own}, -v10, v11")
+        assert bool(find(two.format(before=before, own=own), f"v_fma_f32 {own}, -v10, v11")) == bool(reason)
+
+
+QUOTIENT = """
+s_sub_u32 s5, s4, s6
+s_cmp_ge_u32 s4, s6
+s_cselect_b32 s4, s5, s4
+s_sub_u32 s5, s4, {divisor}
+s_cmp_ge_u32 s4, {divisor}
+s_cselect_b32 s4, s5, s4
+"""
+QUOTIENT_OF_LANES = """
+v_sub_u32 v5, v4, v6
+v_cmp_le_u32 vcc, v6, v4
+v_cndmask_b32 v4, v4, v5, vcc
+v_sub_u32 v5, v4, {divisor}
+v_cmp_le_u32 vcc, {divisor}, v4
+v_cndmask_b32 v4, v4, v5, vcc
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "texts", "same", "another"),
+    [
+        (QUOTIENT, ("s_sub_u32", "s_cmp_ge_u32", "s_cselect_b32"), "s6", "s7"),
+        (QUOTIENT_OF_LANES, ("v_sub_u32", "v_cmp_le_u32", "v_cndmask_b32"), "v6", "v7"),
+    ],
+)
+def test_a_quotient_is_corrected_once(body: str, texts: tuple[str, ...], same: str, another: str) -> None:
+    for text in texts:
+        assert "second correction" in find(body.format(divisor=same), text, number=1)
+        assert not find(body.format(divisor=same), text)
+        assert not find(body.format(divisor=another), text, number=1)
+
+
+def test_a_constant_may_stand_in_a_register() -> None:
+    body = "s_mov_b32 s4, 0x3fb8aa3b\ns_mov_b32 s5, {limit}\nv_mul_f32 v10, s4, v2\nv_cmp_gt_f32 vcc, s5, v10"
+    assert "exp2" in find(body.format(limit="0xc2fc0000"), "v_mul_f32")
+    assert "exp2" in find(body.format(limit="0xc2fc0000"), "v_cmp_gt_f32")
+    assert not find(body.format(limit="0xc2fc0001"), "v_cmp_gt_f32")
+    overwritten = body.format(limit="0xc2fc0000").replace("v_cmp", "s_mov_b64 s[4:5], 0\nv_cmp")
+    assert not find(overwritten, "v_cmp_gt_f32")
+
+
+def test_what_is_added_to_a_size_before_it_is_shifted() -> None:
+    body = "s_ashr_i32 s5, s4, 31\ns_lshr_b32 s5, s5, {shift}\ns_add_i32 s4, s4, s5"
+    assert "there are none" in find(body.format(shift=27), "s_add_i32")
+    assert not find(body.format(shift=8), "s_add_i32")
+    assert not find(body.format(shift=27).replace("s4, s4, s5", "s7, s4, s5"), "s_add_i32")
+
+
+def test_the_sign_of_a_remainder() -> None:
+    body = "s_abs_i32 s5, {of}\ns_ashr_i32 s6, s4, 31\ns_xor_b32 s8, s8, s6"
+    assert "which is 0" in find(body.format(of="s4"), "s_xor_b32 s8")
+    assert not find(body.format(of="s7"), "s_xor_b32 s8")
+
+
+def test_the_lanes_of_scales_have_stored_before() -> None:
+    body = "s_and_saveexec_b64 s[6:7], s[4:5]\nglobal_store_dword v1, v2, s[14:15]\ns_or_b64 exec, exec, s[6:7]\n"
+    body += "v_and_b32 v10, 0xf8, v0\nv_cmp_{test}_u32 vcc, 0, v10\ns_and_saveexec_b64 s[6:7], vcc\n"
+    first = body.format(test="eq")
+    assert "its scale" in find(first, "s_or_b64", op="quant_fp8_group")
+    assert not find(first, "s_or_b64", op="gemm")
+    assert not find(body.format(test="ne"), "s_or_b64", op="quant_fp8_group")
+    assert not find(first.replace("global_store_dword v1, v2, s[14:15]", "v_mov_b32 v2, v3"), "s_or_b64", op="quant_mx")
 
 
 def test_bits_of_decoded_numbers() -> None:

@@ -103,6 +103,33 @@ def test_lanes_may_stay_off_where_fewer_are_needed_next(arch: str) -> None:
     assert prove(arch, fill(NESTED, arch, low="0x180", high="0x80") + last, "s_or_b") != ""
 
 
+AWAY = """
+v_or_b32 v11, {low}, v0
+v_cmp_gt_u32 {first}, s20, v11
+v_or_b32 v12, {high}, v0
+v_cmp_gt_u32 {second}, s20, v12
+s_and_saveexec_{b} {save}, {first}
+v_mov_b32 v8, v3
+s_or_{b} exec{lo}, exec{lo}, {save}
+s_and_saveexec_{b} {save}, {second}
+s_cbranch_execnz .Laway
+.Lback:
+s_or_{b} exec{lo}, exec{lo}, {save}
+s_branch .Lend
+.Laway:
+v_mov_b32 v8, v4
+s_branch .Lback
+.Lend:
+"""
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_code_that_lies_elsewhere_is_skipped_as_well(arch: str) -> None:
+    last = fill("s_and_saveexec_{b} {save}, {second}\n", arch)
+    assert prove(arch, fill(AWAY, arch, low="0x80", high="0x180") + last, "s_or_b") == ""
+    assert "stored" in prove(arch, fill(AWAY, arch, low="0x180", high="0x80") + last, "s_or_b")
+
+
 @pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
 def test_a_mask_of_the_turn_before_is_another(arch: str) -> None:
     last, before = (fill(LOOP, arch, used=used) for used in ("{first}", "{third}"))
@@ -115,6 +142,16 @@ def test_bits_that_are_0_need_no_mask() -> None:
     body = "v_and_b32 v10, 0xff, v2\nv_and_b32 v10, 0xffff, v10\nv_and_b32 v10, 0xf, v10\nv_mov_b32 v8, v10"
     assert prove("gfx942", body, "v_and_b32_e32 v10, 0xffff") == ""
     assert "stored" in prove("gfx942", body, "v_and_b32_e32 v10, 15, v10")
+
+
+def test_an_argument_of_0_decides_a_branch() -> None:
+    body = "s_load_dword s22, s[0:1], 0x10\ns_cmp_eq_u32 s22, 0\ns_cbranch_scc1 .Lend\nv_mov_b32 v8, v3\n.Lend:\n"
+    code = assembly.build("gfx942", body)
+    place = next(order for order, item in enumerate(code.instructions) if item.text() == "v_mov_b32_e32 v8, v3")
+    offset = 0x10
+    assert prove_removal(read_program(code, code.kernels["k"], zeros=frozenset({offset})), place) == ""
+    assert "stored" in prove_removal(read_program(code, code.kernels["k"]), place)
+    assert "stored" in prove_removal(read_program(code, code.kernels["k"], zeros=frozenset({offset + 4})), place)
 
 
 def test_halves_of_a_register_are_two() -> None:

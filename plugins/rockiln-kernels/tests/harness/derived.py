@@ -2,10 +2,16 @@
 
 far: rows whose distance times their number exceeds 2^31, and 2^32, in memory that has nothing between them.
 peak: the largest number of a row, block or array, which its scale is made of, at another place in each.
-infinite: one infinity in each of some rows of a product's operands, near the end of K, so that what is left of it in a
-register would make NaN of the zeros behind K.
-edges: products that end behind each row and column of a tile in turn, so that no two of a lane's masks are the same.
-many: tokens enough that counting them takes several turns of 1024.
+offset, length: rms_norm's long rows with an offset of the weight, and rows of other lengths.
+groups: as many groups of experts as a gating op takes.
+
+derived_products.py: infinite: one infinity in each of some rows of a product, near the end of K, so that what
+is left of it in a register would make NaN of the zeros behind K; nans-first, nans-second: NaN in one of a pair alone;
+edge: products that end behind each row and column of a tile in turn, so that no two of a lane's masks are the same.
+derived_experts.py: many: tokens enough that counting them takes several turns of 1024; crowd: more experts than lanes;
+counts: experts with one token, with two, and so on; steep: gates whose exp is infinite.
+derived_attention.py: nothing: tiles of queries that see no key, beside a sink; of caches, sinks over several sequences,
+more keys in a split, and loud: scores further apart than exp's range.
 """
 
 from __future__ import annotations
@@ -16,24 +22,25 @@ from dataclasses import replace
 import numpy as np
 
 from harness.case import Array, Case, draw, make_generator
+from harness.derived_attention import derive_attention
+from harness.derived_experts import derive_experts
+from harness.derived_products import derive_products
 from rockiln_kernels.spec import OpSpec
 
 ROW_STEP = 0x5000_0000
 """Elements from row to row: twice that is beyond 2^31, four times that beyond 2^32. A multiple of any block."""
 _LEAST_ROWS, _MOST_BYTES = 5, 1 << 16
-INFINITE = frozenset({"f32", "f16", "bf16", "e5m2"})
-"""Types that have infinities."""
-_MANY = 2600
-"""Choices of experts: two whole turns and a part."""
+_LENGTHS = (96, 160, 224, 352, 416, 608, 736, 992)
+"""Of rows: multiples of 32, for MX blocks."""
 _ROW_OPS = ("rms_norm", "add_rms_norm", "_and_mul", "rope", "quant_mx", "quant_fp8_token", "quant_fp8_group", "topk_")
 """Whose programs have a row each. Where they have a tile of rows, offsets within it are of 32 bits."""
 
 
 def derive_cases(spec: OpSpec, cell: str, cases: Sequence[Case]) -> list[Case]:
     """What is added to an op's own cases."""
-    own = [*_derive_far(spec, cases), *_derive_peaks(spec, cell)]
-    own += [*_derive_infinite(spec, cell, cases), *_derive_many(spec, cases)]
-    return [*own, *_derive_edges(spec, cases)]
+    own = [*_derive_far(spec, cases), *_derive_peaks(spec, cell), *_derive_rows(spec, cases)]
+    own += [*derive_products(spec, cell, cases), *derive_experts(spec, cell, cases)]
+    return [*own, *derive_attention(spec, cell, cases), *_derive_groups(spec, cell)]
 
 
 def list_far_arrays(spec: OpSpec, case: Case) -> tuple[str, ...]:
@@ -84,73 +91,33 @@ def _make_peak(spec: OpSpec, cell: str, shape: tuple[int, int], block: tuple[int
     return Case(name=f"peak{turn}", arrays={"x": x}, match="bytes")
 
 
-def _derive_infinite(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
-    """From a product whose K is no multiple of its tiles; only for types that have infinities."""
-    case, dtypes = _find_aligned(cases), spec.cell_dtypes(cell)
-    factors = [array for array in spec.inputs if array.name in ("a", "b")]
-    names = [array.name for array in factors if dtypes.get(array.dtype, array.dtype) in INFINITE]
-    if case is None or not names or "gemm" not in spec.name:
-        return
-    arrays = dict(case.arrays)
-    for name in names:
-        arrays[name] = _place_infinities(arrays[name], step=5 if name == "a" else 7)
-    yield replace(case, name="infinite", arrays=arrays)
+def _derive_rows(spec: OpSpec, cases: Sequence[Case]) -> Iterator[Case]:
+    """rms_norm's long rows with an offset of the weight, and rows of lengths whose inverses have other low bits.
 
-
-def _find_aligned(cases: Sequence[Case]) -> Case | None:
-    return next((item for item in cases if item.name == "aligned"), None)
-
-
-def _place_infinities(array: Array, step: int) -> Array:
-    """One in every `step`-th row, another place in each; the 32 places before the last whole 16 of K take turns."""
-    result, columns = array.copy(), array.shape[1]
-    end = columns - columns % 32
-    for turn, row in enumerate(range(2, len(result), step)):
-        result[row, end - 1 - turn % 32] = np.array(np.inf if turn % 2 else -np.inf).astype(result.dtype)
-    return result
-
-
-def _derive_many(spec: OpSpec, cases: Sequence[Case]) -> Iterator[Case]:
-    """A case of experts whose tokens come again and again, each with what it had."""
-    case = _find_aligned(cases)
-    if case is None or not spec.name.startswith("fused_moe"):
-        return
-    times = 1 + _MANY // case.arrays["ids"].size
-    many = {name: np.tile(case.arrays[name], (times, 1)) for name in ("x", "weights", "ids")}
-    sizes = {name: np.tile(size, (times, 1)) for name, size in case.magnitudes.items()}
-    yield replace(case, name=f"{case.name}-many", arrays={**case.arrays, **many}, magnitudes=sizes)
-
-
-def _derive_edges(spec: OpSpec, cases: Sequence[Case]) -> Iterator[Case]:
-    """The first rows, columns and 32 of K of an aligned product, whose magnitudes are then larger than need be.
-
-    Products of pairs have other magnitudes, and are left out.
+    Not of its gradient, whose magnitudes depend on both.
     """
-    case = _find_aligned(cases)
-    if case is None or "gemm" not in spec.name or spec.name.endswith("_swiglu"):
+    if "rms_norm" not in spec.name or spec.name.endswith("_backward"):
         return
-    for turn in range(1, 33):
-        yield _cut_product(case, f"edge{turn}", 48 + turn, 48 + turn)
-        if turn % 2:
-            yield _cut_product(case, f"edge{turn}-aligned", 48 + turn, 64)
+    for case in cases:
+        if case.name.startswith("long"):
+            yield replace(case, name=f"offset{case.name[4:]}", scalars={"weight_offset": 1.0, "eps": 1e-5})
+    case = next(item for item in cases if item.name == "long1008")
+    for columns in _LENGTHS:
+        arrays = {name: _cut_columns(array, columns) for name, array in case.arrays.items()}
+        yield replace(case, name=f"length{columns}", arrays=arrays, terms=columns)
 
 
-def _cut_product(case: Case, name: str, rows: int, columns: int) -> Case:
-    """a, b and their scales and bias, cut; K is a row's share that 32 of it take."""
-    arrays = dict(case.arrays)
-    for key, count in (("a", rows), ("b", columns)):
-        factor, scale = arrays[key], arrays.get(f"{key}_scale")
-        width = 16 if _is_halved(factor, scale) else 32
-        arrays[key] = np.ascontiguousarray(factor[:count, :width])
-        if scale is not None and scale.ndim == 2:
-            height = count if len(scale) == len(factor) else -(-count // 128)  # one a row, or one a square
-            arrays[f"{key}_scale"] = np.ascontiguousarray(scale[:height, :1])
-    if "bias" in arrays:
-        arrays["bias"] = arrays["bias"][:columns].copy()
-    sizes = {key: size[:rows, :columns] for key, size in case.magnitudes.items()}
-    return replace(case, name=name, arrays=arrays, magnitudes=sizes)
+def _cut_columns(array: Array, columns: int) -> Array:
+    """The first numbers of two rows, or of a weight."""
+    return np.ascontiguousarray(array[:2, :columns] if array.ndim == 2 else array[:columns])
 
 
-def _is_halved(factor: Array, scale: Array | None) -> bool:
-    """Whether a byte holds two numbers: MXFP4's, of which a scale is for 16 bytes."""
-    return scale is not None and scale.dtype == np.uint8 and factor.shape[1] // scale.shape[1] == 16
+def _derive_groups(spec: OpSpec, cell: str) -> Iterator[Case]:
+    """As many groups of experts as there may be."""
+    if spec.name != "topk_sigmoid":
+        return
+    for experts in (64, 640, 1024):
+        generator = make_generator(spec.name, cell, "groups", str(experts))
+        arrays = {"logits": draw(generator, (3, experts), cell), "bias": draw(generator, (experts,), "f32", size=0.2)}
+        scalars = {"top": 6, "renormalise": True, "scaling": 1.0, "groups": 32, "keep": 5}
+        yield Case(name=f"groups{experts}", arrays=arrays, scalars=scalars, terms=experts)

@@ -39,6 +39,8 @@ class Program:
     entry: int
     order: Mapping[int, int]
     """Blocks that are reached → their place in an order that turns back only at the ends of loops."""
+    sources: Mapping[int, tuple[int, ...]]
+    """Blocks that a block may follow."""
     loops: Mapping[tuple[int, int], frozenset[int]]
     """(end, start) of a loop → its blocks."""
     lanes: int
@@ -51,10 +53,14 @@ class Program:
     """Scalar register → offset of the argument that it holds then."""
     positive: AbstractSet[int] = frozenset()
     """Offsets of arguments of 32 bits that are 1 at least."""
+    zeros: AbstractSet[int] = frozenset()
+    """Offsets of arguments of 32 bits that are always 0."""
 
 
-def read_program(code: Any, kernel: Any, positive: AbstractSet[int] = frozenset()) -> Program:
-    """The blocks of one kernel's code object."""
+def read_program(
+    code: Any, kernel: Any, positive: AbstractSet[int] = frozenset(), zeros: AbstractSet[int] = frozenset()
+) -> Program:
+    """The blocks of one kernel's code object; `positive` and `zeros` as in Program."""
     from gfxemu.codeobject import CODE_BASE
     from gfxemu.core import load_core
     from gfxemu.lower import Lowering
@@ -72,10 +78,11 @@ def read_program(code: Any, kernel: Any, positive: AbstractSet[int] = frozenset(
     entry = index[kernel.entry + (256 if kernel.preload & 0x7F else 0)]
     blocks, block_of = _cut(steps, entry)
     order = _sort(blocks, block_of[entry])
+    sources = _find_sources(blocks, order)
     return Program(
-        blocks=blocks, entry=block_of[entry], order=order, loops=_find_loops(blocks, order),
+        blocks=blocks, entry=block_of[entry], order=order, sources=sources, loops=_find_loops(sources, order),
         lanes=kernel.wavefront_size, threads=kernel.max_threads, block_of=block_of, ops=core.ops,
-        kernarg=_count_user_registers(kernel.properties & 7), positive=positive,
+        kernarg=_count_user_registers(kernel.properties & 7), positive=positive, zeros=zeros,
         preloaded={
             _count_user_registers(kernel.properties & 127) + place: 4 * place for place in range(kernel.preload & 0x7F)
         },
@@ -122,11 +129,17 @@ def _sort(blocks: Sequence[Block], entry: int) -> dict[int, int]:
     return {block: place for place, block in enumerate(reversed(finished))}
 
 
-def _find_loops(blocks: Sequence[Block], order: Mapping[int, int]) -> dict[tuple[int, int], frozenset[int]]:
-    sources: dict[int, list[int]] = {}
+def _find_sources(blocks: Sequence[Block], order: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
+    sources: dict[int, tuple[int, ...]] = {}
     for block in order:
         for target in blocks[block].follow:
-            sources.setdefault(target, []).append(block)
+            sources[target] = (*sources.get(target, ()), block)
+    return sources
+
+
+def _find_loops(
+    sources: Mapping[int, tuple[int, ...]], order: Mapping[int, int]
+) -> dict[tuple[int, int], frozenset[int]]:
     loops = {}
     for start, ends in sources.items():
         for end in ends:
@@ -138,6 +151,19 @@ def _find_loops(blocks: Sequence[Block], order: Mapping[int, int]) -> dict[tuple
                     pending += fresh
                 loops[end, start] = frozenset(own)
     return loops
+
+
+def find_detour(blocks: Sequence[Block], first: int, end: int) -> frozenset[int] | None:
+    """Blocks that may run from the start of `first` until `end` is reached; None if the kernel may end before."""
+    own, pending = {first}, [first]
+    while pending:
+        block = pending.pop()
+        if not blocks[block].follow:
+            return None
+        fresh = [item for item in blocks[block].follow if item != end and item not in own]
+        own.update(fresh)
+        pending += fresh
+    return frozenset(own)
 
 
 def has_modifiers(micro: Any) -> bool:

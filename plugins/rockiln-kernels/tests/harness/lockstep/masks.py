@@ -40,7 +40,12 @@ class Masks:
         return not any(reg in state.numbers for reg in range(index, index + width))
 
     def read(self, state: State, slot: Any) -> Mask:
-        """An operand as a mask; one that nothing is known of has an atom since it was written."""
+        """An operand as a mask, without lanes that there are none of."""
+        own, others = self._read_raw(state, slot), self.lanes.without(state.none)
+        return own if others == ALL else Mask(self.lanes.both(own.first, others), self.lanes.both(own.second, others))
+
+    def _read_raw(self, state: State, slot: Any) -> Mask:
+        """One that nothing is known of has an atom since it was written."""
         kind, _, index, low, high = slot
         if kind == SCALAR and index == EXEC:
             return state.active

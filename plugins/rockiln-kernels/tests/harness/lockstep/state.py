@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from harness.lockstep.lanes import ALL, Lanes
+from harness.lockstep.lanes import ALL, NONE, Lanes
 
 EXEC = 126
 """Its low half's number as a scalar register."""
@@ -39,13 +39,15 @@ class State:
     shared_agrees: bool = True
     condition: bool | None = None
     """SCC in the first run, where it is known."""
+    none: int = NONE
+    """Lanes that there are none of, as a branch on EXEC has told."""
 
     def copy(self) -> State:
         """One that can be changed alone."""
         return State(
             dict(self.vectors), set(self.numbers), dict(self.masks), dict(self.words), dict(self.scalar_words),
             dict(self.bits), self.active, self.condition_agrees, self.shared_agrees,
-            self.condition,
+            self.condition, self.none,
         )  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def join(lanes: Lanes, block: int, old: State, new: State) -> State:
         {reg: lanes.both(old.vectors.get(reg, ALL), new.vectors.get(reg, ALL)) for reg in {*old.vectors, *new.vectors}},
         old.numbers | new.numbers,
         {
-            reg: _join_masks(lanes, block, reg, old.masks.get(reg), new.masks.get(reg))
+            reg: _join_masks(lanes, block, reg, *_liken(lanes, reg, old, new, old.masks.get(reg), new.masks.get(reg)))
             for reg in {*old.masks, *new.masks}
         },
         {
@@ -65,16 +67,33 @@ def join(lanes: Lanes, block: int, old: State, new: State) -> State:
         },
         {reg: word for reg, word in old.scalar_words.items() if new.scalar_words.get(reg) == word},
         {reg: old.bits[reg] | new.bits[reg] for reg in old.bits.keys() & new.bits.keys()},
-        _join_masks(lanes, block, EXEC, old.active, new.active),
+        _join_masks(lanes, block, EXEC, *_liken(lanes, EXEC, old, new, old.active, new.active)),
         old.condition_agrees and new.condition_agrees,
         old.shared_agrees and new.shared_agrees,
         old.condition if old.condition == new.condition else None,
+        lanes.both(old.none, new.none),
     )
 
 
-def _join_masks(lanes: Lanes, block: int, reg: int, old: Mask | None, new: Mask | None) -> Mask:
+def _liken(lanes: Lanes, reg: int, old: State, new: State, left: Mask | None, right: Mask | None) -> tuple[Mask, Mask]:
+    """Two ways' masks, each as the other's where that differs only in lanes that there are none of on its own way."""
     entry = lanes.atom(("entry", reg))
-    old, new = old or Mask(entry, entry), new or Mask(entry, entry)
+    left, right = left or Mask(entry, entry), right or Mask(entry, entry)
+    if left == right or old.none == new.none == NONE:
+        return left, right
+    first, again = _liken_sides(lanes, old, new, left.first, right.first)
+    second, other = _liken_sides(lanes, old, new, left.second, right.second)
+    return Mask(first, second), Mask(again, other)
+
+
+def _liken_sides(lanes: Lanes, old: State, new: State, left: int, right: int) -> tuple[int, int]:
+    differs = lanes.without(lanes.same(left, right))
+    if lanes.holds(differs, old.none):
+        return right, right
+    return (left, left) if lanes.holds(differs, new.none) else (left, right)
+
+
+def _join_masks(lanes: Lanes, block: int, reg: int, old: Mask, new: Mask) -> Mask:
     if old == new:
         return old
     first = old.first if old.first == new.first else lanes.atom(("join", block, reg), block)
@@ -90,6 +109,20 @@ def empty(lanes: Lanes, state: State) -> State:
     own = state.copy()
     own.vectors = {reg: lanes.either(agree, own.active.first) for reg, agree in own.vectors.items()}
     own.words = {reg: (word, lanes.either(where, own.active.first)) for reg, (word, where) in own.words.items()}
+    return own
+
+
+def leave_none(lanes: Lanes, state: State) -> State:
+    """The same where no lane is active, whichever way one got there: masks of those lanes are empty."""
+    own = state.copy()
+    own.none = lanes.either(state.none, state.active.first)
+    others = lanes.without(own.none)
+
+    def clear(mask: Mask) -> Mask:
+        return Mask(*(NONE if lanes.both(side, others) == NONE else side for side in (mask.first, mask.second)))
+
+    own.masks = {reg: clear(mask) for reg, mask in state.masks.items()}
+    own.active = clear(state.active)
     return own
 
 
@@ -109,6 +142,7 @@ def go_round(lanes: Lanes, state: State, cycle: frozenset[int], target: int) -> 
         state.condition_agrees,
         state.shared_agrees,
         state.condition,
+        lanes.certain(state.none, cycle),
     )  # fmt: skip
 
 

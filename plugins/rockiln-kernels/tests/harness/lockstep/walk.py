@@ -16,11 +16,11 @@ from gfxemu.lower_memory import TO_LDS
 from gfxemu.micro import ALTERNATIVE, CONSTANT, SCALAR, VCCZ, VECTOR
 
 from harness.lockstep.bits import repeats
-from harness.lockstep.flow import Program, Step
+from harness.lockstep.flow import Program, Step, find_detour
 from harness.lockstep.lanes import ALL, NONE, Lanes
 from harness.lockstep.masks import Differs, Masks
 from harness.lockstep.memory import Accesses
-from harness.lockstep.state import EXEC, Mask, State, empty, go_round, join
+from harness.lockstep.state import EXEC, Mask, State, empty, go_round, join, leave_none
 from harness.lockstep.vectors import Vectors, find_written_halves
 
 MOST_VISITS = 40
@@ -32,6 +32,8 @@ KEEPS_CONDITION = re.compile(
 )
 READS_CONDITION = re.compile(r"s_(cmov|cselect|addc|subb)")
 BITWISE = re.compile(r"s_(and|or|xor|andn2|orn2|nand|nor|xnor)_b(32|64)")
+IGNORES_EXEC = re.compile(r"v_writelane|s_setreg|s_round_mode|s_denorm_mode|s_trap|s_endpgm")
+"""What does more than to write registers that `_list_written` tells, though no lane is active."""
 SAVES = re.compile(r"s_(\w+)_saveexec_b(32|64)")
 NO_REMOVAL = ("branch", "barrier")
 DOES_MORE = (
@@ -123,12 +125,14 @@ class Walk:
             state = join(self.lanes, number, state, other)
         for reg in self.skipped.get(number, ()):
             self.masks.write(state, (SCALAR, 1, reg, 0, 0), None, same=False)
-            state.condition_agrees = False
+        state.condition_agrees &= number not in self.skipped
         return state
 
     def _leave(self, state: State, number: int, target: int) -> State:
         """What holds on the way from one block to another."""
         own = empty(self.lanes, state) if self._is_empty(number, target) else state.copy()
+        if all(self._is_empty(source, target) for source in self.program.sources[target]):
+            own = leave_none(self.lanes, own)
         loop = self.program.loops.get((number, target))
         return go_round(self.lanes, own, loop, target) if loop else own
 
@@ -186,7 +190,10 @@ class Walk:
         return micro.op == "s_load" and micro.src[1][0] == 0 and words == [("entry", first), ("entry", first + 1)]
 
     def _compare_argument(self, state: State, micro: Any) -> bool | None:
-        """SCC of a comparison of an argument that is 1 at least with a constant below; None: not known."""
+        """SCC of a comparison of a constant with an argument that is 0, or 1 at least and the constant is below.
+
+        None: not known.
+        """
         match = re.fullmatch(r"s_cmp_(lt|le|gt|ge|eq|lg)_([iu])32", micro.op)
         if match is None:
             return None
@@ -196,6 +203,11 @@ class Walk:
         word, limit = self.masks.word(state, slots[0]), slots[1][3]
         if slots[1][0] != CONSTANT or not isinstance(word, tuple) or word[0] != "argument":
             return None
+        if word[1] in self.program.zeros and limit < 1 << 31:
+            is_equal = limit == 0
+            return {"eq": is_equal, "lg": not is_equal, "lt": not is_equal, "le": True, "gt": False, "ge": is_equal}[
+                name
+            ]
         if word[1] not in self.program.positive or limit > 1:
             return None
         if limit == 1:
@@ -219,6 +231,8 @@ class Walk:
         if micro.op == "s_mov_b32":
             known_word = self.masks.word(state, micro.src[0])
             word = word if known_word is None else known_word
+        if micro.op == "s_lshl_b32" and micro.src[1][0] == CONSTANT:
+            word = ("left", self.masks.word(state, micro.src[0]) or word, micro.src[1][3] & 31)
         self.masks.write(state, micro.dst, mask, same=is_same, word=word)
         if not KEEPS_CONDITION.match(micro.op):
             state.condition_agrees = mask.first == mask.second if mask else is_same
@@ -275,20 +289,23 @@ class Walk:
             raise Differs(f"{step.mnemonic} has no meaning here")
 
     def _skip(self, state: State, step: Step) -> None:
-        """With fewer lanes active the second run may jump where the first does not: what is skipped does nothing then
-        but to scalar registers."""
-        target = step.micro.target
+        """With fewer lanes active the second run may skip what the first does not, which then does nothing but to
+        scalar registers."""
+        number, blocks = self.masks.block, self.program.blocks
+        onward, target = blocks[number].follow[0], blocks[number].follow[-1]
+        first, end = (onward, target) if step.micro.op == "s_cbranch_execz" else (target, onward)
+        detour = find_detour(blocks, first, end) if first != end else frozenset()
         is_fewer = self.lanes.holds(state.active.second, state.active.first)
-        if step.micro.op != "s_cbranch_execz" or not is_fewer or target <= step.place:
+        if not is_fewer or detour is None or number in detour:
             raise Differs("a branch on EXEC may differ")
         own: set[int] = set()
-        for block in self.program.blocks:
-            for item in block.steps:
-                if step.place < item.place < target:
-                    own |= _list_written(item)
+        for item in (item for block in detour for item in blocks[block].steps):
+            own |= _list_written(item)
+            if self._unit(item) in ("barrier", "matrix") or IGNORES_EXEC.match(item.micro.op):
+                raise Differs(f"a branch on EXEC may differ, over {item.mnemonic}")
         if EXEC in own:
             raise Differs("a branch on EXEC may differ, over code that changes EXEC")
-        self.skipped.setdefault(self.program.block_of[target], set()).update(own)
+        self.skipped.setdefault(end, set()).update(own)
 
     def _leave_out(self, state: State, step: Step) -> None:
         """The first run takes the step, the second does not: what it writes agrees only where that was there before."""

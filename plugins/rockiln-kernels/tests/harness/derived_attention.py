@@ -1,0 +1,80 @@
+"""Attention → further cases: queries that see nothing beside a sink, many keys in a split, scores far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cases.attention_backward import make_backward_cases
+from cases.attention_batch import Batch, draw_batch, make_scalars
+from cases.attention_prefill import measure_batch
+from harness.case import Array, Case, draw, make_generator
+from rockiln_kernels.dtypes import DTYPES
+from rockiln_kernels.spec import OpSpec
+
+_WIDTHS = ((64, 64), (80, 80), (128, 128), (192, 128))
+_NOTHING = Batch(name="nothing", lengths=((150, 10), (70, 0)), heads=(1, 1), has_sinks=True)
+"""Tiles of queries none of which sees a key."""
+_LOUD = 128.0
+"""What the scale is multiplied with: scores of splits, and the largest of few keys and 0, are further apart than exp's
+range."""
+
+
+def derive_attention(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
+    """nothing; of caches: sinks, one-split, and loud."""
+    if spec.name == "attention_prefill_backward":
+        yield from make_backward_cases(cell, [_NOTHING], _WIDTHS)
+    elif spec.name == "attention_prefill":
+        yield from (_make_nothing(spec, cell, width) for width in _WIDTHS)
+    elif spec.name.startswith(("paged_decode", "mla_decode")):
+        yield from _derive_cached(spec, cell, cases)
+
+
+def _make_nothing(spec: OpSpec, cell: str, width: tuple[int, int]) -> Case:
+    arrays, scalars = draw_batch(spec.name, cell, _NOTHING, width), make_scalars(_NOTHING, width)
+    out, lse = measure_batch(arrays, scalars, cell)
+    sizes = {"out": out, "lse": lse}
+    name = f"{_NOTHING.name}-d{width[0]}"
+    return Case(name=name, arrays=arrays, scalars=scalars, terms=width[0], magnitudes=sizes)
+
+
+def _derive_cached(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
+    for case in cases:
+        if case.name.startswith("several") and spec.name.startswith("paged"):
+            yield _add_sinks(spec, cell, case)
+        if case.name.startswith("many-splits"):
+            for splits in (1, 2):
+                yield replace(case, name=f"{case.name}-in{splits}", scalars={**case.scalars, "splits": splits})
+        if case.name.startswith(("many-splits", "several", "odd")):
+            yield _make_loud(spec, cell, case)
+
+
+def _add_sinks(spec: OpSpec, cell: str, case: Case) -> Case:
+    """Several sequences' heads with sinks, which take from the weights of keys and add to lse."""
+    sinks = draw(make_generator(spec.name, cell, case.name, "sinks"), case.arrays["q"].shape[2:3], "f32")
+    sizes = {**case.magnitudes, "lse": case.magnitudes["lse"] + 1.0 + np.abs(sinks)}
+    return replace(case, name=f"{case.name}-sinks", arrays={**case.arrays, "sinks": sinks}, magnitudes=sizes)
+
+
+def _make_loud(spec: OpSpec, cell: str, case: Case) -> Case:
+    """A larger scale. Magnitudes are bounds for every row: no weight exceeds 1, no score |q| |k|."""
+    scale = float(np.float32(float(case.scalars["scale"]) * _LOUD))
+    keys, values = ("cache", "cache") if spec.name.startswith("mla") else ("k_cache", "v_cache")
+    q, k, v = (_bound(case.arrays, name) for name in ("q", keys, values))
+    largest = scale * np.sqrt(np.sum(q * q, axis=-1)).max() * np.sqrt(np.nansum(k * k, axis=-1)).max()
+    own = 2.0**-24 * (16.0 + 4.0 * np.sqrt(case.terms))
+    rounded = 2.0 ** -(DTYPES[spec.cell_dtypes(cell)["T"]].mantissa_bits + 1) / own
+    sizes = {
+        "out": np.full(case.magnitudes["out"].shape, np.nanmax(v) * (rounded + 2.0 + 2.0 * largest)),
+        "lse": np.full(case.magnitudes["lse"].shape, 1.0 + 2.0 * largest),
+    }
+    return replace(case, name=f"{case.name}-loud", scalars={**case.scalars, "scale": scale}, magnitudes=sizes)
+
+
+def _bound(arrays: Mapping[str, Array], name: str) -> Array:
+    """Magnitudes of an array's numbers; a cache's with its scale."""
+    size = np.abs(arrays[name].astype(np.float64))
+    scale = arrays.get({"cache": "cache_scale"}.get(name, f"{name[0]}_scale")) if "cache" in name else None
+    return size if scale is None else size * float(scale[0])
