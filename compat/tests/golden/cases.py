@@ -28,6 +28,8 @@ class Case:
     """Renaming leaves a finding: only hipcompat's headers have what it needs."""
     only_rename: bool = False
     """hipcompat's headers leave a finding: they take masks of 32 bits for warps of 32."""
+    shim_defines: tuple[str, ...] = ()
+    """What hipcompat's headers must be told: which lanes calls without a mask mean."""
     syncs_by_atomics: bool = False
     """The emulator's race check knows s_barrier only; it is off, and several orders of wavefronts stand in for it."""
 
@@ -114,14 +116,15 @@ def make_active_mask() -> Case:
 
 
 def make_legacy_warp() -> Case:
-    """Four warps; hipcompat's headers leave calls without a mask to HIP, and so to the wave."""
+    """Four warps, in which calls without a mask mean 32 lanes."""
     x, lane = I32[:128].copy(), np.arange(128)
     x[:32] = np.clip(x[:32], -39, 40)
     warps = _warps(x)
     first = np.repeat(warps[:, 0], 32) + x[lane ^ 1]
     count = np.repeat((warps > 0).sum(1), 32).astype(np.int32)
     both = np.repeat(2 * (warps > 40).any(1) + (warps > -40).all(1), 32).astype(np.int32)
-    return Case(inputs=(x,), outputs=(ZERO_I[:128],) * 3, expected=(first, count, both), block=128, only_rename=True)
+    return Case(inputs=(x,), outputs=(ZERO_I[:128],) * 3, expected=(first, count, both), block=128,
+                shim_defines=("-DHIPCOMPAT_WIDTH=32",))  # fmt: skip
 
 
 def make_divergent_mask() -> Case:

@@ -36,7 +36,8 @@ def test_numbers_are_those_of_cuda(name: str, mode: str, arch: str, rocm: Toolch
         source_path = tmp_path / f"{name}.hip"
         source_path.write_bytes(rename((FOLDER / f"{name}.cu").read_bytes(), Path("x.cu")).content)
     beside = (f"-I{SHIM_PATH}",) if b"<hipcompat/" in source_path.read_bytes() else ()
-    code = _compile(source_path, arch, rocm, shim_arguments() if mode == "shim" else beside, tmp_path)
+    shim = (*shim_arguments(), *case.shim_defines)
+    code = _compile(source_path, arch, rocm, shim if mode == "shim" else beside, tmp_path)
     for order in case.orders:
         for got, want in zip(_launch(code, name, case, order), case.expected, strict=True):
             np.testing.assert_array_equal(got.ravel(), np.asarray(want).ravel())

@@ -110,7 +110,7 @@ private:
         return __hip_atomic_load(&room_->arrivals, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP);
     }
     __device__ static unsigned int half_vote(int wanted) {
-        return static_cast<unsigned int>(__ballot(wanted) >> (static_cast<unsigned int>(__lane_id()) / 32 * 32));
+        return static_cast<unsigned int>(__ballot64(wanted) >> (static_cast<unsigned int>(__lane_id()) / 32 * 32));
     }
     __device__ unsigned int count_parts(bool holds) const {
         unsigned int flags[parts] = {}, count = 0;

@@ -3,3 +3,7 @@
 
 #include <hip/hip_fp16.h>
 #include <hipcompat/half_atomics.h>
+#include <hipcompat/unmasked.h>
+
+HIPCOMPAT_UNMASKED_SHUFFLES(__half)
+HIPCOMPAT_UNMASKED_SHUFFLES(__half2)

@@ -28,5 +28,6 @@
 #include <hipcompat/cache_hints.h>
 #include <hipcompat/host_math.h>
 #include <hipcompat/overloads.h>
+#include <hipcompat/unmasked.h>
 #include <hipcompat/warp.h>
 #endif

@@ -14,6 +14,7 @@
 
 #ifndef HIPCOMPAT_WIDTH
 #define HIPCOMPAT_WIDTH 32
+#define HIPCOMPAT_WIDTH_IS_DEFAULT  // unmasked.h
 #endif
 
 namespace hipcompat {
@@ -45,7 +46,7 @@ __device__ inline unsigned int narrow_mask(unsigned long long mask) {
 #define HIPCOMPAT_VECTOR_SHUFFLE(NAME, LANE)                                                                    \
     template <typename Element, unsigned int rank>                                                              \
     __device__ inline HIP_vector_type<Element, rank> NAME(HIP_vector_type<Element, rank> value, LANE lane,      \
-                                                          int width = warpSize) {                               \
+                                                          int width = HIPCOMPAT_WIDTH) {                        \
         static_assert(sizeof(value) % sizeof(int) == 0, "a vector of less than a word cannot be shuffled");    \
         int words[sizeof(value) / sizeof(int)];                                                                 \
         __builtin_memcpy(words, &value, sizeof(value));                                                         \

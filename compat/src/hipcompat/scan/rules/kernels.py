@@ -29,7 +29,7 @@ KERNEL_RULES = (
     Rule(
         id="warp-call", severity="note", archs=WAVE64,
         title="__activemask() as a mask, or a shuffle or vote without one: 32 lanes in CUDA, here 64",
-        advice="translate gives it a width of 32, or the lanes of the caller's 32",
+        advice="translate gives it a width of 32, or the caller's lanes; under the headers -DHIPCOMPAT_WIDTH=32 does",
         evidence="https://rocm.docs.amd.com/projects/HIP/en/latest/reference/kernel_language.html",
         example="__global__ void k(int v) { v = __shfl_sync(__activemask(), v, 0); }",
     ),
