@@ -34,13 +34,13 @@ ARCH_HELP = f"default: {DEFAULT}; {ARCH_LIST}"
 _SEPARATORS = re.compile(r"[,;\s]+")
 
 
-def read_archs(given: Iterable[str], *, default: str = DEFAULT) -> tuple[str, ...]:
+def read_archs(given: str | Iterable[str], *, default: str = DEFAULT) -> tuple[str, ...]:
     """Names, several in one text (commas, semicolons or blanks between them) or one each, each once.
 
     Without any, `default`, or none where that is empty. Raises UsageError for a name or feature that is unknown, and
     for texts without a name.
     """
-    given = tuple(given)
+    given = (given,) if isinstance(given, str) else tuple(given)
     archs = tuple(dict.fromkeys(arch for text in given for arch in _SEPARATORS.split(text) if arch))
     for arch in archs:
         require_arch(arch)

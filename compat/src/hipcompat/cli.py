@@ -8,13 +8,13 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import hipcompat
 from hipcompat.answer import dump
-from hipcompat.console import printable, printable_lines
+from hipcompat.console import explain_error, printable, printable_lines
 from hipcompat.errors import CompatError, FileError, UsageError
+from hipcompat.paths import make_path
 from hipcompat.verbs.table import ALWAYS, VERBS, Verb
 
 _ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\x([0-9a-f]{2})")
@@ -69,11 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Paths may stand before and after options, which argparse does not take where several may be given."""
-    args, late = parser.parse_known_args(words)
-    paths = getattr(args, "paths", None)
-    if not late or not isinstance(paths, list) or any(word.startswith("-") for word in late):
-        return parser.parse_args(words)
-    paths += map(Path, late)
+    try:
+        args, late = parser.parse_known_args(words)
+        paths = getattr(args, "paths", None)
+        if not late or not isinstance(paths, list) or any(word.startswith("-") for word in late):
+            return parser.parse_args(words)
+        paths += map(make_path, late)
+    except UsageError as error:  # a value's, as an empty path's
+        parser.error(f"{error.message}\nhint: {error.hint}")
     return args
 
 
@@ -135,7 +138,5 @@ def _print_result(text: str) -> None:
 
 
 def _report(error: CompatError) -> int:
-    print(printable_lines(f"hipcompat: error: {error.message}"), file=sys.stderr)
-    if error.hint:
-        print(printable_lines(f"hint: {error.hint}"), file=sys.stderr)
+    sys.stderr.write(explain_error(error))
     return error.exit_code

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from hipcompat.errors import CompatError
+
 
 def printable(text: str) -> str:
     """`text` for one line: what a terminal would obey or not show is written as JSON escapes it.
@@ -23,6 +25,12 @@ def quote(text: str) -> str:
 def printable_lines(text: str) -> str:
     """The same for a whole text: its own line ends (LF and CRLF) and tabs stay."""
     return "\r\n".join("\n".join(map(_show_line, part.split("\n"))) for part in text.split("\r\n"))
+
+
+def explain_error(error: CompatError) -> str:
+    """The lines for stderr: what is wrong, and what to do."""
+    hint = f"hint: {error.hint}\n" if error.hint else ""
+    return printable_lines(f"hipcompat: error: {error.message}\n{hint}")
 
 
 def _show_line(line: str) -> str:

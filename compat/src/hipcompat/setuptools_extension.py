@@ -29,6 +29,7 @@ from hipcompat.check import Toolchain, find_toolchain
 from hipcompat.console import printable
 from hipcompat.errors import CompatError, UsageError
 from hipcompat.flags import Translation, translate_flags
+from hipcompat.paths import AnyPaths, list_paths
 from hipcompat.translate.shim import SHIM_PATH, shim_arguments
 
 _CUDA = frozenset({".cu", ".hip"})
@@ -45,10 +46,10 @@ class HipExtension(Extension):
 
 def CUDAExtension(  # noqa: N802  # what code for torch calls it
     name: str,
-    sources: Sequence[str],
+    sources: AnyPaths,
     *,
     extra_compile_args: Mapping[str, Sequence[str]] | Sequence[str] = (),
-    include_dirs: Sequence[str] = (),
+    include_dirs: AnyPaths = (),
     define_macros: Sequence[tuple[str, str | None]] = (),
     extra_link_args: Sequence[str] = (),
     libraries: Sequence[str] = (),
@@ -64,7 +65,8 @@ def CUDAExtension(  # noqa: N802  # what code for torch calls it
     for note in translation.notes:
         sys.stderr.write(printable(f"hipcompat: {note.explain()}") + "\n")
     extension = HipExtension(
-        name, list(sources), include_dirs=list(include_dirs), define_macros=list(define_macros),
+        name, list(map(str, list_paths(sources))),
+        include_dirs=list(map(str, list_paths(include_dirs))), define_macros=list(define_macros),
         libraries=list(libraries), extra_compile_args=list(by_compiler.get("cxx", ())),
         extra_link_args=list(extra_link_args), language="c++",
     )  # fmt: skip

@@ -134,6 +134,32 @@ def test_a_baseline_is_written_and_read(tmp_path: Path, capsys: pytest.CaptureFi
     assert "1 known finding not told" in out
 
 
+def test_a_baseline_that_is_read_and_written_holds_what_is_there_now(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, known = tmp_path / "k.cu", tmp_path / "known.json"
+    source.write_text("void f() { nvmlInit(); }\nvoid g() { cuGreenCtxCreate(); }\n")
+    _call(capsys, "scan", source, "--write-baseline", known)
+    before = json.loads(known.read_text())["findings"]
+    source.write_text("void f() { nvmlInit(); }\nvoid h() { __nanosleep(1); }\n")
+    code, out, _ = _call(capsys, "scan", source, "--baseline", known, "--write-baseline", known)
+    assert (code, "__nanosleep" in out, "nvmlInit" in out) == (3, True, False)
+    after = json.loads(known.read_text())["findings"]
+    assert len(before) == len(after) == 2
+    assert len(before.keys() & after.keys()) == 1, "the one that stayed is kept, the one that went is not"
+    code, out, _ = _call(capsys, "scan", source, "--baseline", known)
+    assert (code, "2 known findings not told" in out) == (0, True)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"schema": 1, "findings": {"a": 1e999}}', "\xff"])
+def test_what_is_no_baseline_is_one_message(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "known.json").write_bytes(text.encode("latin-1"))
+    code, _, err = _call(capsys, "scan", __file__, "--baseline", tmp_path / "known.json")
+    assert code == 4
+    assert "is no baseline" in err
+    assert "Traceback" not in err
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "words"),
     [

@@ -18,6 +18,7 @@ PAGE = SOURCE.parents[1] / "docs" / "compat.md"
 
 FLOORS = (
     ("errors", "console", "whole_file"),
+    ("paths",),
     ("answer", "archs"),
     ("facts", "flags"),
     ("scan",),

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hipcompat.archs import read_archs
 from hipcompat.check.diagnostics import Diagnostic, parse_diagnostics
 from hipcompat.check.kernels import list_kernels
 from hipcompat.check.probe import find_headers_fault, require_clang
 from hipcompat.check.toolchain import Toolchain
 from hipcompat.errors import FileError, ToolchainError
+from hipcompat.paths import AnyPath, AnyPaths, list_paths
 from hipcompat.translate.overlay import write_overlay
 from hipcompat.translate.shim import shim_arguments
 
@@ -33,7 +35,7 @@ class Options:
     `guards`: a guard that asks for NVIDIA's compiler to bring `__device__` asks for HIP's, too (translate.overlay).
     """
 
-    include_paths: tuple[Path, ...] = ()
+    include_paths: tuple[AnyPath, ...] = ()
     defines: tuple[str, ...] = ()
     shim: bool | None = None
     guards: bool = False
@@ -55,8 +57,8 @@ class Outcome:
 
 
 def check_files(
-    paths: Sequence[Path],
-    archs: Sequence[str],
+    paths: AnyPaths,
+    archs: str | Sequence[str],
     toolchain: Toolchain,
     options: Options,
     *,
@@ -64,8 +66,10 @@ def check_files(
 ) -> tuple[Outcome, ...]:
     """In the order of `paths`, then `archs`.
 
-    Raises FileError for a file that is not there, ToolchainError where the compiler or HIP's headers are to blame.
+    Raises FileError for a file that is not there, UsageError for an architecture that LLVM lacks, ToolchainError where
+    the compiler or HIP's headers are to blame.
     """
+    paths, archs = list_paths(paths), read_archs(archs)
     for path in paths:
         if not path.is_file():
             raise FileError(f"{path} is no file", hint="name source files; folders are not searched")
@@ -111,8 +115,8 @@ def make_command(
         str(toolchain.clang_path), *shim, *toolchain.arguments(arch),
         "-O1", "-gline-tables-only", "-fdebug-compilation-dir=/", "-w",
         f"-ferror-limit={_MOST_ERRORS}", "-fno-color-diagnostics",
-        *(f"-I{folder}" for folder in options.include_paths), *(f"-D{define}" for define in options.defines),
-        *options.extra, "-S", "-Xclang", "-emit-obj", str(path),
+        *(f"-I{folder}" for folder in list_paths(options.include_paths)),
+        *(f"-D{define}" for define in options.defines), *options.extra, "-S", "-Xclang", "-emit-obj", str(path),
     )  # fmt: skip
 
 

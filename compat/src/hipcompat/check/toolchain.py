@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipcompat.errors import ToolchainError
+from hipcompat.paths import AnyPath, make_path
 
 _NAMES = ("clang-22", "clang-21", "clang-20", "clang-19", "amdclang++", "clang")
 """gfx950 needs clang 22, or AMD's own."""
@@ -39,7 +40,7 @@ class Toolchain:
 
 
 def find_toolchain(
-    environment: Mapping[str, str], *, clang_path: Path | None = None, rocm_path: Path | None = None
+    environment: Mapping[str, str], *, clang_path: AnyPath | None = None, rocm_path: AnyPath | None = None
 ) -> Toolchain:
     """The first of each that is there: what was given, ROCM_PATH, /opt/rocm, /usr; ROCm's clang, then those in PATH.
 
@@ -64,14 +65,14 @@ def read_hip_version(root: Path) -> str | None:
     return ".".join(parts.get(name, "0") for name in ("MAJOR", "MINOR", "PATCH")) if "MAJOR" in parts else None
 
 
-def find_rocm(environment: Mapping[str, str], given: Path | None) -> Path:
+def find_rocm(environment: Mapping[str, str], given: AnyPath | None) -> Path:
     """The folder that holds include/hip: `given`, ROCM_PATH, /opt/rocm, /usr. Raises ToolchainError."""
-    named = given or (Path(environment["ROCM_PATH"]) if environment.get("ROCM_PATH") else None)
-    for root in (named,) if named else map(Path, _ROOTS):
+    named = environment.get("ROCM_PATH") or None if given is None else given
+    for root in map(make_path, _ROOTS if named is None else (named,)):
         version = read_hip_version(root)
         if version and int(version.partition(".")[0]) >= _OLDEST_HIP:
             return _find_true_root(root.absolute())
-    looked = str(named) if named else " and ".join(_ROOTS)
+    looked = " and ".join(_ROOTS) if named is None else str(named)
     raise ToolchainError(
         f"no headers of HIP {_OLDEST_HIP} or newer below {looked} (include/hip/hip_version.h)",
         hint="--rocm-path DIR, or install libamdhip64-dev or ROCm's hip-dev",
@@ -85,9 +86,9 @@ def _find_true_root(root: Path) -> Path:
     return linked if not has_mark and (linked / "share" / "hip" / "version").exists() else root
 
 
-def _find_clang(environment: Mapping[str, str], given: Path | None, root: Path) -> Path:
-    if given:
-        found = shutil.which(str(given), path=environment.get("PATH"))
+def _find_clang(environment: Mapping[str, str], given: AnyPath | None, root: Path) -> Path:
+    if given is not None:
+        found = shutil.which(make_path(given), path=environment.get("PATH"))
         if found is None:
             raise ToolchainError(f"{given} is no program", hint="--clang PATH of clang 19 or newer")
         return Path(found)

@@ -37,6 +37,10 @@ class Host:
     """The site-packages folders of the Python in question, in the order of its path."""
     recorded: Mapping[str, Node] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """A Path is a root, too."""
+        object.__setattr__(self, "root", os.fspath(self.root))
+
     @property
     def is_live(self) -> bool:
         """It is the machine itself: the kernel can be asked."""

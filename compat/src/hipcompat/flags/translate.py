@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hipcompat.archs import read_archs
 from hipcompat.errors import UsageError
 from hipcompat.flags.option import Kind, Option, drop
 from hipcompat.flags.table import BY_NAME
@@ -45,14 +46,14 @@ class Translation:
         return refused and f"nvcc's flags ask for what ROCm has not: {refused}"
 
 
-def translate_flags(arguments: Sequence[str], *, archs: Sequence[str] = ()) -> Translation:
+def translate_flags(arguments: Sequence[str], *, archs: str | Sequence[str] = ()) -> Translation:
     """Arguments as nvcc gets them (without its name) → Translation for clang++ and hipcc.
 
     `archs` are LLVM's names (gfx942); without any, none is named, and clang takes gfx906. An argument that nvcc does
     not document is passed on: clang knows it or says so. Notes on equal arguments are given once. Raises UsageError
     for an option that lacks its value, and for a switch that has one.
     """
-    became: list[str] = [f"--offload-arch={arch}" for arch in archs]
+    became: list[str] = [f"--offload-arch={arch}" for arch in read_archs(archs, default="")]
     notes: dict[Note, None] = {}
     language = ""
     for given, option, values in _split_options(arguments):

@@ -80,7 +80,7 @@ def replace_extension(module: ModuleType) -> None:
     if before is None or not _is_hip():
         return
 
-    def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **keywords: Any) -> Any:  # noqa: N802  # torch's
+    def CUDAExtension(name: str, sources: Any, *args: Any, **keywords: Any) -> Any:  # noqa: N802  # torch's
         from hipcompat.torch_extension import build_extension  # the translator: only who builds waits for it
 
         return build_extension(before, name, sources, *args, **keywords)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from hipcompat.facts import read_facts
 from hipcompat.scan.finding import VERDICTS, FileReport, Finding, Verdict
+from hipcompat.scan.rules import RULES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,13 @@ class Included:
     is_quoted: bool
     line: int
     column: int
+    excerpt: str = ""
+    """The line of an option of pip's, -r or -c; empty for an #include."""
+
+    @property
+    def is_required(self) -> bool:
+        """By pip: it is the file of that name beside the one that names it, or none."""
+        return bool(self.excerpt)
 
 
 _SYSTEM_NAMES = (
@@ -73,7 +81,7 @@ def _resolve(reports: tuple[FileReport, ...], includes: Includes) -> dict[str, t
     index = _Index(report.path for report in reports)
     graph = {}
     for report in reports:
-        targets = (index.find(report.path, item.name) for item in includes.get(report.path, ()))
+        targets = (index.find(report.path, item) for item in includes.get(report.path, ()))
         graph[report.path] = tuple(target for target in targets if target)
     return graph
 
@@ -89,11 +97,14 @@ class _Index:
             self._paths.add(path)
             self._by_name.setdefault(posixpath.basename(path), []).append(path)
 
-    def find(self, including: str, name: str) -> str:
-        """The scanned file that `including` means by `name`; empty where none is."""
-        beside = posixpath.normpath(posixpath.join(posixpath.dirname(including), name))
+    def find(self, including: str, item: Included) -> str:
+        """The scanned file that `including` means by `item`; empty where none is."""
+        name = item.name
+        beside = join_beside(including, name)
         if beside in self._paths:
             return beside
+        if item.is_required:
+            return ""
         plain = posixpath.normpath(name).lstrip("./")
         alike = [path for path in self._by_name.get(posixpath.basename(name), ()) if f"/{path}".endswith(f"/{plain}")]
         return alike[0] if len(alike) == 1 else ""
@@ -110,9 +121,14 @@ class _Index:
 
 
 def note_unresolved(reports: tuple[FileReport, ...], includes: Includes) -> tuple[FileReport, ...]:
-    """A note for each include of a file that was not scanned: it is there and was left out, or nobody knows where."""
+    """A finding for each included file that was not scanned: it is there and was left out, or nobody knows where."""
     index = _Index(report.path for report in reports)
     return tuple(_note(report, includes.get(report.path, ()), index) for report in reports)
+
+
+def join_beside(including: str, name: str) -> str:
+    """The path of `name` beside the file that includes it."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(including), name))
 
 
 def _note(report: FileReport, includes: tuple[Included, ...], index: _Index) -> FileReport:
@@ -121,12 +137,12 @@ def _note(report: FileReport, includes: tuple[Included, ...], index: _Index) -> 
     missing = tuple(
         Finding(
             path=report.path, line=item.line, column=item.column, end_column=item.column + len(item.name),
-            rule="unresolved-include", severity="note", detail=item.name,
-            excerpt=f'#include "{item.name}"' if item.is_quoted else f"#include <{item.name}>",
+            rule=(rule := RULES["requirements-unread" if item.is_required else "unresolved-include"]).id,
+            severity=rule.severity, detail=item.name, excerpt=_write_out(item),
         )
         for item in includes
         if (item.line, item.name) not in told
-        and not index.find(report.path, item.name) and _is_missed(report.path, item, index, is_device=is_device)
+        and not index.find(report.path, item) and _is_missed(report.path, item, index, is_device=is_device)
     )  # fmt: skip
     if not missing:
         return report
@@ -134,12 +150,20 @@ def _note(report: FileReport, includes: tuple[Included, ...], index: _Index) -> 
     return dataclasses.replace(report, findings=findings)
 
 
+def _write_out(item: Included) -> str:
+    if item.is_required:
+        return item.excerpt
+    return f'#include "{item.name}"' if item.is_quoted else f"#include <{item.name}>"
+
+
 def _is_missed(path: str, item: Included, index: _Index, *, is_device: bool) -> bool:
     """One that is there counts for every file; one that is nowhere, for a file with CUDA's code: -I may find it."""
-    if _is_known(item.name):
+    if not item.is_required and _is_known(item.name):
         return False
     if item.is_quoted and (beside := _find_beside(path, item.name)):
         return not index.has_file(beside)
+    if item.is_required:
+        return True
     if not is_device or index.has_name(item.name):
         return False
     return item.is_quoted or _is_own(item.name)
@@ -148,10 +172,15 @@ def _is_missed(path: str, item: Included, index: _Index, *, is_device: bool) -> 
 def _find_beside(path: str, name: str) -> str:
     """The file beside the including one; empty where there is none."""
     beside = os.path.join(os.path.dirname(path), name)  # noqa: PTH118, PTH120  # any text is a name
+    return beside if is_regular(beside) else ""
+
+
+def is_regular(path: str) -> bool:
+    """A regular file of that name is there, or a link to one."""
     try:
-        return beside if os.path.isfile(beside) else ""  # noqa: PTH113
+        return os.path.isfile(path)  # noqa: PTH113
     except ValueError:
-        return ""
+        return False
 
 
 def _is_own(name: str) -> bool:

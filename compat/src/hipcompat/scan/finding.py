@@ -17,8 +17,21 @@ _TRANSLATED = frozenset(("mask-literal", "warp-call"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """Which cell of a notebook, in nbformat's terms, and where the notebook's file, which is JSON, has the place."""
+
+    number: int
+    """Its place among the notebook's `cells`, from 1; cells of every cell_type count."""
+    id: str
+    """nbformat 4.5's id; empty where the cell has none."""
+    file_line: int
+    file_column: int
+    file_end_column: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One place. `path` is as the caller named it; line and columns count from 1."""
+    """One place. `path` is as the caller named it; line and columns count from 1, in a notebook in its cell."""
 
     path: str
     line: int
@@ -30,6 +43,14 @@ class Finding:
     excerpt: str
     is_certain: bool = True
     """False under a macro of which this file does not say whether it is defined."""
+    cell: Cell | None = None
+    """Of a notebook; None for every other file."""
+
+    @property
+    def place(self) -> str:
+        """path:line:column, or path:cell N:line:column."""
+        cell = f"cell {self.cell.number}:" if self.cell else ""
+        return f"{self.path}:{cell}{self.line}:{self.column}"
 
     @property
     def fingerprint(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import PurePath
 
 CXX_SUFFIXES = frozenset((
@@ -54,6 +55,9 @@ PYTHON_WORDS = (
 )  # fmt: skip
 
 
+STEMS = (b"cud", b"nv", b"cu")
+"""In most words. A file is searched once for each of these, and not once for each word, which is most of the time that
+a file without any takes."""
 YAML_WORDS = (b"cuda", b"nvidia", b"nvcc", b"nvcr.io", b"torch", b"gpu", b"cudnn", b"nccl", b"/cu1")
 _WORDS = {
     "cuda": CXX_WORDS, "yaml": YAML_WORDS, "conda": YAML_WORDS, "python": PYTHON_WORDS,
@@ -91,11 +95,29 @@ def is_other(path: PurePath, *, is_named: bool = False) -> bool:
     return suffix in OTHER_SUFFIXES or path.name in {"BUILD", "WORKSPACE"}
 
 
+@cache
+def _group_words(language: str) -> tuple[tuple[re.Pattern[bytes], ...], tuple[bytes, ...]]:
+    """A pattern for all words with one of STEMS, each of which begins with that stem; and the words without any."""
+    rests: dict[bytes, list[bytes]] = {}
+    others = []
+    for word in _WORDS[language]:
+        stem = next((stem for stem in STEMS if stem in word), b"")
+        before, _, after = word.partition(stem) if stem else (word, b"", b"")
+        if stem:
+            behind = b"(?<=%s)" % re.escape(before + stem) if before else b""
+            rests.setdefault(stem, []).append(behind + re.escape(after))
+        else:
+            others.append(word)
+    found = (re.compile(b"%s(?:%s)" % (stem, b"|".join(parts))) for stem, parts in rests.items())
+    return tuple(found), tuple(others)
+
+
 def may_have_hits(content: bytes, language: str) -> bool:
     """False only where no rule of the language can find anything."""
     if language not in _WORDS or content[:2] in {b"\xff\xfe", b"\xfe\xff", b"\0\0"}:
         return True
     small = content.lower()
-    if any(word in small for word in _WORDS[language]):
+    patterns, words = _group_words(language)
+    if any(pattern.search(small) for pattern in patterns) or any(word in small for word in words):
         return True
     return b"cuda" in small and any(word in small for word in (b"jax", b"xla", b"platform"))

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from hipcompat.archs import read_archs
+from hipcompat.errors import UsageError
+
 Severity = Literal["error", "warning", "note"]
 """error: it does not build or does not run; warning: it may compute or decide wrongly; note: translation or advice."""
 
@@ -49,6 +52,12 @@ class Target:
 
     archs: tuple[str, ...] = ("gfx942",)
     rocm: tuple[int, ...] = (7, 0, 2)
+
+    def __post_init__(self) -> None:
+        """UsageError for an architecture that LLVM lacks, and a version that is text: rules would not concern it."""
+        object.__setattr__(self, "archs", read_archs(self.archs, default=""))
+        if not all(isinstance(part, int) for part in self.rocm):  # of a text none is
+            raise UsageError(f"{self.rocm!r} is no version of ROCm", hint="whole numbers: (7, 0, 2)")
 
     def concerns(self, rule: Rule, archs: tuple[str, ...] = ()) -> bool:
         """One of the architectures has the problem, and this ROCm does. `archs` stand in place of the rule's."""

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from hipcompat.scan.closure import Included, follow_includes, note_unresolved
+from hipcompat.paths import AnyPath, AnyPaths, list_paths, make_path
+from hipcompat.scan.closure import Included, follow_includes, is_regular, join_beside, note_unresolved
 from hipcompat.scan.detect.build import find_build_hits, is_build_file
 from hipcompat.scan.detect.cuda import find_hits
-from hipcompat.scan.detect.notebook import find_notebook_hits, is_notebook
+from hipcompat.scan.detect.notebook import CodeCell, find_cell_hits, is_notebook, read_cells
 from hipcompat.scan.detect.ptx import find_ptx_file_hits
 from hipcompat.scan.detect.python import find_cython_hits, find_python_hits
+from hipcompat.scan.detect.requirements import REQUIRING, find_required
 from hipcompat.scan.detect.unit import Unit, make_unit
-from hipcompat.scan.finding import FileReport, Finding, Report, Skipped, is_notable, judge_file
+from hipcompat.scan.finding import VERDICTS, Cell, FileReport, Finding, Report, Skipped, is_notable, judge_file
 from hipcompat.scan.guards import TOOLKIT, find_guarding_headers
 from hipcompat.scan.kinds import may_have_hits
 from hipcompat.scan.regions import is_inside
 from hipcompat.scan.rule import Hit, Severity, Target
 from hipcompat.scan.rules import RULES
-from hipcompat.scan.suppress import read_marks
-from hipcompat.scan.text import Text, is_binary, read_text
+from hipcompat.scan.suppress import Marks, read_marks
+from hipcompat.scan.text import Text, is_binary, read_text, show
 from hipcompat.scan.tree import Candidate, find_files
 
 LARGEST_BYTES = 32 * 1024 * 1024
@@ -38,6 +42,8 @@ _CUBIN = b"\xbe\x00"
 _FATBIN = b"\x50\xed\x55\xba"
 """How a fat binary of nvcc's begins: 0xba55ed50."""
 
+_UNMARKED = Marks()
+
 Progress = Callable[[int], None]
 
 
@@ -48,37 +54,44 @@ class Scanned:
     report: FileReport
     includes: tuple[Included, ...]
     suppressed: int
+    marks: Marks = _UNMARKED
 
 
 def scan(
-    paths: Iterable[Path], target: Target, *, baseline: Counter[str] | None = None, progress: Progress | None = None,
-    left_out: Path | None = None,
+    paths: AnyPaths, target: Target, *, baseline: Counter[str] | None = None, progress: Progress | None = None,
+    left_out: AnyPath | None = None, on_known: Callable[[Finding], None] = lambda _: None,
 ) -> Report:  # fmt: skip
     """All files below the paths. `baseline` holds fingerprints that are not told again; it is not changed.
 
-    `left_out` is a folder that is not entered.
+    `on_known` gets each finding that the baseline holds, and `progress` the size of each file.
+    `left_out` is a folder that is not entered. Raises FileError for a path that is not there.
     """
     known = Counter(baseline or {})
     scanned: list[Scanned] = []
     skipped: list[Skipped] = []
     others: Counter[str] = Counter()
-    files = find_files(paths, lambda error: skipped.append(_skip_folder(error)), left_out=left_out, others=others)
-    for file in files:
+    files = list(find_files(
+        list_paths(paths), lambda error: skipped.append(skip_closed(error)),
+        left_out=None if left_out is None else make_path(left_out), others=others,
+    ))  # fmt: skip
+    for file in files:  # it grows by what files of requirements name
         result = scan_file(file, target)
         if isinstance(result, Skipped):
             skipped.append(result)
         else:
-            scanned.append(_drop_known(result, known))
+            scanned.append(result)
+            files += _find_required(result, files)
         if progress:
             progress(file.size_bytes)
-    reports = follow_includes(
-        tuple(item.report for item in scanned), {item.report.path: item.includes for item in scanned}
-    )
-    reports = note_unresolved(reports, {item.report.path: item.includes for item in scanned})
+    scanned.sort(key=lambda item: item.report.path)
+    includes = {item.report.path: item.includes for item in scanned}
+    noted = note_unresolved(tuple(item.report for item in scanned), includes)
+    scanned = [_drop_known(_take_notes(*pair), known, on_known) for pair in zip(scanned, noted, strict=True)]
+    reports = follow_includes(tuple(item.report for item in scanned), includes)
     return Report(
         target=target,
         files=tuple(report for report in reports if is_notable(report)),
-        skipped=tuple(skipped),
+        skipped=tuple(sorted(skipped, key=lambda item: item.path)),
         unread=dict(sorted(others.items())),
         scanned=len(scanned),
         scanned_bytes=sum(file.size_bytes for file in files),
@@ -86,7 +99,28 @@ def scan(
     )
 
 
-def _skip_folder(error: OSError) -> Skipped:
+def _find_required(scanned: Scanned, files: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """What pip reads as well, whatever it is called, each once: circles end."""
+    names = [item.name for item in scanned.includes if item.is_required]
+    seen = {os.path.realpath(file.path) for file in files} if names else set[str]()
+    found = []
+    for path in (join_beside(scanned.report.path, name) for name in names):
+        if is_regular(path) and (real := os.path.realpath(path)) not in seen:
+            seen.add(real)
+            found.append(Candidate(path=path, language="requirements", size_bytes=Path(path).stat().st_size))
+    return tuple(found)
+
+
+def _take_notes(item: Scanned, noted: FileReport) -> Scanned:
+    """The report with what is to be said of its includes, but for what its marks silence."""
+    told = item.marks.keep(noted.findings)
+    verdict = max(noted.verdict, judge_file(told, noted.renamed), key=VERDICTS.index)
+    report = dataclasses.replace(noted, findings=told, verdict=verdict)
+    return dataclasses.replace(item, report=report, suppressed=item.suppressed + len(noted.findings) - len(told))
+
+
+def skip_closed(error: OSError) -> Skipped:
+    """A folder that cannot be listed, or no file."""
     return Skipped(path=str(error.filename), reason=error.strerror or "unreadable")
 
 
@@ -115,25 +149,56 @@ def scan_bytes(content: bytes, file: Candidate, target: Target) -> Scanned | Ski
         hits, renamed = find_hits(unit)
         scanned = _finish(file, text, _place_hits(hits, unit), renamed, target, _list_includes(unit, text))
         return _add_toolkit(scanned, unit, hits, target)
-    try:
-        found, renamed = _find_hits(text.raw, file.language)
-    except ValueError as error:
-        return Skipped(path=file.path, reason=str(error))
-    told = [(dataclasses.replace(hit, rule=_IN_STRINGS.get(hit.rule, hit.rule)), True) for hit in found]
-    return _finish(file, text, told, renamed, target, ())
+    if file.language == "notebook":
+        return _scan_notebook(file, text, target)
+    found, renamed = _find_hits(text.raw, file.language)
+    return _finish(file, text, _tell_untranslated(found), renamed, target, _list_required(file, text))
+
+
+def _tell_untranslated(hits: Iterable[Hit]) -> list[tuple[Hit, bool]]:
+    """Of a file that is not C++."""
+    return [(dataclasses.replace(hit, rule=_IN_STRINGS.get(hit.rule, hit.rule)), True) for hit in hits]
 
 
 def _find_hits(raw: str, language: str) -> tuple[tuple[Hit, ...], Counter[str]]:
-    """Of a file that is not C++. Raises ValueError where it is not what its name says."""
+    """Of a file that is neither C++ nor a notebook."""
     if is_build_file(language):
         return find_build_hits(raw, language), Counter()
     if language == "ptx":
         return tuple(find_ptx_file_hits(raw)), Counter()
-    if language == "notebook":
-        return find_notebook_hits(raw)
     if language == "cython":
         return find_cython_hits(raw)
     return find_python_hits(raw, is_setup=language == "setup")
+
+
+def _scan_notebook(file: Candidate, text: Text, target: Target) -> Scanned | Skipped:
+    """Each code cell by itself, but for what a mark silences in the whole file."""
+    try:
+        cells = read_cells(text.raw)
+    except ValueError as error:
+        return Skipped(path=file.path, reason=str(error))
+    sources = [Text(cell.text) for cell in cells]
+    marks = [read_marks(source) for source in sources]
+    everywhere = frozenset[str]().union(*(mark.everywhere for mark in marks))
+    told: list[Finding] = []
+    renamed = silenced = 0
+    for cell, source, mark in zip(cells, sources, marks, strict=True):
+        hits, names = find_cell_hits(cell.text)
+        find_cell = partial(_find_cell, text, cell)
+        found = _make_findings(file.path, source, _tell_untranslated(hits), target, mark, find_cell)
+        kept = dataclasses.replace(mark, everywhere=everywhere).keep(found)
+        told += kept
+        renamed += names.total()
+        silenced += len(found) - len(kept)
+    return _report(file, tuple(told), renamed, silenced)
+
+
+def _find_cell(text: Text, cell: CodeCell, hit: Hit) -> Cell:
+    """Where a notebook's file has what `hit` means in a cell."""
+    line, column = text.find_position(cell.origin(hit.start))
+    end_line, end_column = text.find_position(cell.origin(max(hit.start, hit.end - 1)))
+    end = end_column + 1 if end_line == line else column
+    return Cell(number=cell.number, id=cell.id, file_line=line, file_column=column, file_end_column=end)
 
 
 def _place_hits(hits: Iterable[Hit], unit: Unit) -> list[tuple[Hit, bool]]:
@@ -163,7 +228,16 @@ def _list_includes(unit: Unit, text: Text) -> tuple[Included, ...]:
     for include in unit.includes:
         if not is_inside(unit.unknown, include.start):
             line, column = text.find_position(unit.code.origin(include.start))
-            found.append(Included(name=include.name, is_quoted=include.is_quoted, line=line, column=column))
+            found.append(Included(name=show(include.name), is_quoted=include.is_quoted, line=line, column=column))
+    return tuple(found)
+
+
+def _list_required(file: Candidate, text: Text) -> tuple[Included, ...]:
+    found = []
+    for name, start in find_required(text.raw) if file.language in REQUIRING else ():
+        line, column = text.find_position(start)
+        excerpt = text.line_at(start)[:_EXCERPT_CHARACTERS]
+        found.append(Included(name=show(name), is_quoted=True, line=line, column=column, excerpt=excerpt))
     return tuple(found)
 
 
@@ -172,22 +246,35 @@ def _finish(
     includes: tuple[Included, ...],
 ) -> Scanned:  # fmt: skip
     marks = read_marks(text)
-    hits += [(Hit(rule="unknown-mark", start=start, end=end, detail=name), True) for name, start, end in marks.named
-             if name not in RULES]  # fmt: skip
-    found = [
-        _make_finding(file.path, text, hit, is_certain=certain)
-        for hit, certain in hits
+    found = _make_findings(file.path, text, hits, target, marks)
+    told = marks.keep(found)
+    return _report(file, told, renamed.total(), len(found) - len(told), includes, marks)
+
+
+def _report(
+    file: Candidate, findings: tuple[Finding, ...], renamed: int = 0, suppressed: int = 0,
+    includes: tuple[Included, ...] = (), marks: Marks = _UNMARKED,
+) -> Scanned:  # fmt: skip
+    verdict = judge_file(findings, renamed)
+    report = FileReport(path=file.path, language=file.language, verdict=verdict, findings=findings, renamed=renamed)
+    return Scanned(report=report, includes=includes, suppressed=suppressed, marks=marks)
+
+
+def _make_findings(
+    path: str, text: Text, hits: Iterable[tuple[Hit, bool]], target: Target, marks: Marks,
+    find_cell: Callable[[Hit], Cell | None] = lambda _: None,
+) -> tuple[Finding, ...]:  # fmt: skip
+    """Of the hits that concern the target, and of names of rules in marks that there are not; silenced ones, too."""
+    unknown = (Hit(rule="unknown-mark", start=start, end=end, detail=name) for name, start, end in marks.named
+               if name not in RULES)  # fmt: skip
+    return tuple(
+        _make_finding(path, text, hit, is_certain=certain, cell=find_cell(hit))
+        for hit, certain in (*hits, *((hit, True) for hit in unknown))
         if target.concerns(RULES[hit.rule], hit.archs)
-    ]
-    told = tuple(finding for finding in found if not marks.silence(finding))
-    count = renamed.total()
-    report = FileReport(
-        path=file.path, language=file.language, verdict=judge_file(told, count), findings=told, renamed=count
     )
-    return Scanned(report=report, includes=includes, suppressed=len(found) - len(told))
 
 
-def _make_finding(path: str, text: Text, hit: Hit, *, is_certain: bool) -> Finding:
+def _make_finding(path: str, text: Text, hit: Hit, *, is_certain: bool, cell: Cell | None) -> Finding:
     line, column = text.find_position(hit.start)
     end_line, end_column = text.find_position(hit.end)
     severity: Severity = RULES[hit.rule].severity
@@ -195,7 +282,7 @@ def _make_finding(path: str, text: Text, hit: Hit, *, is_certain: bool) -> Findi
     return Finding(
         path=path, line=line, column=column, end_column=end_column if end_line == line else len(excerpt) + 1,
         rule=hit.rule, severity="warning" if severity == "error" and not is_certain else severity,
-        detail=hit.detail, excerpt=excerpt[:_EXCERPT_CHARACTERS], is_certain=is_certain,
+        detail=hit.detail, excerpt=excerpt[:_EXCERPT_CHARACTERS], is_certain=is_certain, cell=cell,
     )  # fmt: skip
 
 
@@ -217,19 +304,15 @@ def _scan_binary(content: bytes, file: Candidate) -> Scanned:
         )
         for name in names
     )
-    report = FileReport(
-        path=file.path, language=file.language, verdict=judge_file(findings, 0), findings=findings, renamed=0
-    )
-    return Scanned(report=report, includes=(), suppressed=0)
+    return _report(file, findings)
 
 
 def _nothing(file: Candidate, content: bytes) -> Scanned | Skipped:
     """No finding of its own; what it includes may have some. What is no notebook is not read."""
     if file.language == "notebook" and content.strip() and not is_notebook(content):
         return Skipped(path=file.path, reason="no notebook")
-    report = FileReport(path=file.path, language=file.language, verdict="portable", findings=(), renamed=0)
-    includes = tuple(_read_includes(content)) if file.language == "cuda" else ()
-    return Scanned(report=report, includes=includes, suppressed=0)
+    includes = tuple(_read_includes(content)) if file.language == "cuda" else _list_required(file, read_text(content))
+    return _report(file, (), includes=includes)
 
 
 def _read_includes(content: bytes) -> Iterator[Included]:
@@ -243,7 +326,7 @@ def _read_includes(content: bytes) -> Iterator[Included]:
         yield Included(name=name, is_quoted=match[1] == b'"', line=line, column=column)
 
 
-def _drop_known(item: Scanned, known: Counter[str]) -> Scanned:
+def _drop_known(item: Scanned, known: Counter[str], on_known: Callable[[Finding], None]) -> Scanned:
     """What is known is not told; the verdict stays what it is."""
     if not known:
         return item
@@ -253,6 +336,7 @@ def _drop_known(item: Scanned, known: Counter[str]) -> Scanned:
         if known[finding.fingerprint] > 0:
             known[finding.fingerprint] -= 1
             hidden[finding.severity] += 1
+            on_known(finding)
         else:
             told.append(finding)
     report = dataclasses.replace(item.report, findings=tuple(told), known=dict(sorted(hidden.items())))

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from hipcompat.errors import FileError
+from hipcompat.paths import AnyPath, make_path
 from hipcompat.scan.finding import Finding
 from hipcompat.scan.text import Text
 from hipcompat.whole_file import write_whole
@@ -29,6 +29,10 @@ class Marks:
 
     named: tuple[tuple[str, int, int], ...] = ()
     """Each name of a rule that a mark has, and its place in the text."""
+
+    def keep(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Those that no mark silences."""
+        return tuple(finding for finding in findings if not self.silence(finding))
 
     def silence(self, finding: Finding) -> bool:
         """A mark on the line, or alone on the line above."""
@@ -59,21 +63,21 @@ def read_marks(text: Text) -> Marks:
     return Marks(everywhere=frozenset(everywhere), by_line=by_line, named=tuple(named))
 
 
-def read_baseline(path: Path) -> Counter[str]:
+def read_baseline(path: AnyPath) -> Counter[str]:
     """Fingerprints and how often each is known. Raises FileError where the file is no baseline."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(make_path(path).read_text(encoding="utf-8"))
         if value["schema"] != SCHEMA:
             raise FileError(
                 f"{path} has schema {value['schema']}, not {SCHEMA}", hint="write it anew: --write-baseline"
             )
         return Counter({str(key): int(count) for key, count in value["findings"].items()})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise FileError(f"{path} is no baseline: {error}", hint="write it anew: --write-baseline") from error
 
 
-def write_baseline(findings: Iterable[Finding], path: Path) -> None:
+def write_baseline(findings: Iterable[Finding], path: AnyPath) -> None:
     """Sorted; appears whole or not at all."""
     counts = Counter(finding.fingerprint for finding in findings)
     value = {"schema": SCHEMA, "findings": dict(sorted(counts.items()))}
-    write_whole(path, (json.dumps(value, indent=1) + "\n").encode())
+    write_whole(make_path(path), (json.dumps(value, indent=1) + "\n").encode())

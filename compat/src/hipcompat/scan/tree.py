@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections import Counter
@@ -33,8 +34,9 @@ def find_files(
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """Raises FileError for a path that is not there. A file named by itself is C++ where its name says nothing.
 
-    `on_closed` gets the error of each folder that cannot be listed. `left_out` is a folder that is not entered: what
-    an earlier translation wrote. `others` counts, by ending, files that scan does not read and that may ask for CUDA.
+    `on_closed` gets the error of each folder that cannot be listed, and of what is called like source and is no file.
+    `left_out` is a folder that is not entered: what an earlier translation wrote. `others` counts, by ending, files
+    that scan does not read and that may ask for CUDA.
     """
     found: dict[str, Candidate] = {}
     seen: set[tuple[int, int]] = set()
@@ -55,7 +57,7 @@ def _walk(
     path: Path, on_closed: OnClosed | None, left_out: Path | None
 ) -> Iterator[tuple[Candidate, tuple[int, int]]]:
     if not path.is_dir():
-        yield from _look(str(path), is_named=True)
+        yield from _look(str(path), on_closed, is_named=True)
         return
     skipped = _identify(left_out) if left_out else None
     for folder, folders, names in os.walk(path, onerror=on_closed, followlinks=False):
@@ -64,7 +66,7 @@ def _walk(
             continue
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
         for name in names:
-            yield from _look(str(Path(folder, name)), is_named=False)
+            yield from _look(str(Path(folder, name)), on_closed, is_named=False)
 
 
 def _identify(folder: Path) -> tuple[int, int] | None:
@@ -76,7 +78,9 @@ def _identify(folder: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _look(path: str, *, is_named: bool) -> Iterator[tuple[Candidate, tuple[int, int]]]:
+def _look(
+    path: str, on_closed: OnClosed | None, *, is_named: bool
+) -> Iterator[tuple[Candidate, tuple[int, int]]]:
     language = find_language(Path(path))
     if not language and not is_other(Path(path), is_named=is_named):
         if not is_named:
@@ -84,7 +88,10 @@ def _look(path: str, *, is_named: bool) -> Iterator[tuple[Candidate, tuple[int, 
         language = "cuda"
     try:
         status = Path(path).stat()
-    except OSError:  # a link to nowhere, or a folder that was closed meanwhile
-        return
-    if stat.S_ISREG(status.st_mode):
+        fault = None if stat.S_ISREG(status.st_mode) else OSError(errno.EINVAL, "no regular file", path)
+    except OSError as error:  # a link to nowhere or to itself, or a folder that was closed meanwhile
+        fault = error
+    if fault and on_closed:
+        on_closed(fault)
+    elif not fault:
         yield Candidate(path=path, language=language, size_bytes=status.st_size), (status.st_dev, status.st_ino)

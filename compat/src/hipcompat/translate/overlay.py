@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from hipcompat.paths import AnyPath, AnyPaths, list_paths, make_path
+
 VECTOR_TYPES = "hip/amd_detail/amd_hip_vector_types.h"
 _MEMBER = re.compile(
     rb"^([ \t]*)(__HOST_DEVICE__\s+HIP_vector_type\s*&\s*operator[-+*/]=\s*\(\s*const\s+HIP_vector_type\s*&)",
@@ -48,21 +50,22 @@ def widen_guards(source: bytes) -> bytes:
 
 
 def write_overlay(
-    folder_path: Path,
+    folder_path: AnyPath,
     *,
-    rocm_path: Path | None,
-    sources: Sequence[Path] = (),
-    include_paths: Sequence[Path] = (),
+    rocm_path: AnyPath | None,
+    sources: AnyPaths = (),
+    include_paths: AnyPaths = (),
 ) -> tuple[str, ...]:
     """Clang's arguments; none where no file needs to be laid over.
 
     `sources`: files whose guards, and those of what they include, are widened. `folder_path` must outlive the compiler.
     """
+    folder_path = make_path(folder_path)
     changed = {}
     if rocm_path is not None:
-        header_path = rocm_path / "include" / VECTOR_TYPES
+        header_path = make_path(rocm_path) / "include" / VECTOR_TYPES
         changed[header_path] = _change(header_path, relax_members)
-    for path in find_included(sources, include_paths):
+    for path in find_included(list_paths(sources), list_paths(include_paths)):
         changed[path] = _change(path, widen_guards)
     files = {path.resolve(): text for path, text in changed.items() if text is not None}
     if not files:

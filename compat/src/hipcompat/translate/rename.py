@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from hipcompat.facts import provided
+from hipcompat.paths import AnyPath
 from hipcompat.scan.detect.literals import find_runs
 from hipcompat.scan.detect.unit import Unit, defines_itself, make_unit
 from hipcompat.scan.lexer import lex
@@ -39,7 +40,7 @@ class Renamed:
     count: int
 
 
-def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sources: bool = False) -> Renamed:
+def rename(content: bytes, path: AnyPath, *, strings: bool = False, renames_sources: bool = False) -> Renamed:
     """One file. `strings`: sources for NVRTC in string literals are translated, too.
 
     `renames_sources`: .cu files get the ending .hip elsewhere, so quoted includes of them follow. Binary content, and
@@ -50,14 +51,15 @@ def rename(content: bytes, path: PurePath, *, strings: bool = False, renames_sou
         return Renamed(content=content, count=0)
     mark = content[: len(content) - len(text.raw)]
     unit = make_unit(text.raw)
+    suffix = PurePath(path).suffix
     edits = [*find_name_edits(unit, renames_sources=renames_sources), *find_mask_edits(unit)]
-    if path.suffix != ".c":
+    if suffix != ".c":
         edits += find_overload_edits(unit)
     if strings:
         edits += _find_string_edits(unit)
     became = apply_edits(text.raw, _place(edits, unit))
-    top = _list_missing_headers(unit, became) if path.suffix != ".c" else ""
-    if path.suffix in SOURCES:
+    top = _list_missing_headers(unit, became) if suffix != ".c" else ""
+    if suffix in SOURCES:
         top = (_RUNTIME if _lacks_runtime(became) else "") + _list_implicit_headers(unit) + top
     if top:
         became = (top.replace("\n", "\r\n") if text.raw.partition("\n")[0].endswith("\r") else top) + became

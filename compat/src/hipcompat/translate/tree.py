@@ -6,15 +6,18 @@ import difflib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hipcompat.errors import UsageError
 from hipcompat.facts import provided
+from hipcompat.paths import AnyPath, AnyPaths, list_paths, make_path
 from hipcompat.scan.finding import Finding, Skipped
+from hipcompat.scan.kinds import find_language
 from hipcompat.scan.rule import Target
-from hipcompat.scan.scanner import LARGEST_BYTES, Scanned, scan_bytes
+from hipcompat.scan.scanner import LARGEST_BYTES, Scanned, scan_bytes, skip_closed
 from hipcompat.scan.tree import Candidate, find_files
 from hipcompat.translate.rename import find_obstacle, rename
 
@@ -55,21 +58,23 @@ class Translated:
 
 
 def translate_tree(
-    paths: Sequence[Path], target: Target, *, output_path: Path | None = None, strings: bool = False,
+    paths: AnyPaths, target: Target, *, output_path: AnyPath | None = None, strings: bool = False,
     on_left: Callable[[Skipped], None] = lambda _: None,
 ) -> Iterator[Translated]:  # fmt: skip
     """Each C, C++ and CUDA file below the paths, sorted. With `output_path`, their trees are laid out there.
 
     .cu files become .hip there, and includes of them follow. Without it, files keep their names. What lies in
     `output_path` is no input. `on_left` gets each file that is left as it is though it is to be translated: too large
-    ones, which are not among the results, and such as are not text of 8 bits. Raises UsageError where two files would
+    ones, links to nowhere and folders that cannot be listed, which are not among the results, and such as are not text
+    of 8 bits. Raises UsageError where two files would
     go to one place, or one over its own source; FileError for a path that is not there.
     """
     places: dict[Path, str] = {}
-    for root in paths:
+    output_path = None if output_path is None else make_path(output_path)
+    for root in list_paths(paths):
         if output_path is not None and root.is_dir() and output_path.resolve() == root.resolve():
             raise UsageError(f"{root} is both what is read and where the result goes", hint="--in-place, or another -o")
-        for file in find_files([root], left_out=output_path):
+        for file in find_files([root], partial(_tell_closed, on_left), left_out=output_path):
             if file.language != "cuda":
                 continue
             if file.size_bytes > LARGEST_BYTES:
@@ -86,6 +91,12 @@ def translate_tree(
             if reason := "" if done.count else find_obstacle(done.before, done.path):
                 on_left(Skipped(path=file.path, reason=reason))
             yield done
+
+
+def _tell_closed(on_left: Callable[[Skipped], None], error: OSError) -> None:
+    """Of a kind that is translated, or a folder."""
+    if find_language(Path(str(error.filename))) in {"", "cuda"}:
+        on_left(skip_closed(error))
 
 
 def _find_place(path: Path, root: Path, output_path: Path | None) -> Path:

@@ -8,7 +8,6 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from hipcompat.answer import Answer
 from hipcompat.archs import ARCH_HELP, read_archs
@@ -16,6 +15,7 @@ from hipcompat.check import Diagnostic, Options, Outcome, check_files, find_tool
 from hipcompat.console import printable, quote, say_count
 from hipcompat.errors import FindingsError, UsageError
 from hipcompat.flags import translate_flags
+from hipcompat.paths import make_path
 
 _NO_KERNEL = (
     "no kernel: it is host code alone, or its device code is templates that nobody instantiates, or stands under a "
@@ -27,16 +27,17 @@ _EVERY_S = 10.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE..., --arch, --include, --define, --mode, --guards, --rocm-path, --clang, --nvcc-flags, --jobs, --json."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="CUDA or HIP source files")
+    parser.add_argument("files", nargs="+", type=make_path, metavar="FILE", help="CUDA or HIP source files")
     parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
-    parser.add_argument("-I", "--include", action="append", default=[], type=Path, metavar="DIR", help="has headers")
+    headers = "has headers"
+    parser.add_argument("-I", "--include", action="append", default=[], type=make_path, metavar="DIR", help=headers)
     parser.add_argument("-D", "--define", action="append", default=[], metavar="NAME[=TEXT]", help="a macro")
     modes = "hipcompat's headers over the source: for .cu and .cuh (auto, the default), always, never"
     parser.add_argument("--mode", choices=("auto", "shim", "plain"), default="auto", help=modes)
     guards = "guards that ask for __CUDACC__ only to bring __device__ ask for __HIPCC__, too"
     parser.add_argument("--guards", action="store_true", help=guards)
-    parser.add_argument("--rocm-path", type=Path, metavar="DIR", help="default: ROCM_PATH, /opt/rocm, /usr")
-    parser.add_argument("--clang", type=Path, metavar="PATH", help="default: ROCm's, clang-22, clang-21, ...")
+    parser.add_argument("--rocm-path", type=make_path, metavar="DIR", help="default: ROCM_PATH, /opt/rocm, /usr")
+    parser.add_argument("--clang", type=make_path, metavar="PATH", help="default: ROCm's, clang-22, clang-21, ...")
     parser.add_argument("--nvcc-flags", default="", metavar="TEXT", help="nvcc's, translated first; one alone after =")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="compilers at a time; default: 1")
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")

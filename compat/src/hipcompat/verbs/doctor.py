@@ -14,6 +14,7 @@ from hipcompat.doctor.finding import SEVERITIES, Finding
 from hipcompat.doctor.host import Host, read_this_host
 from hipcompat.doctor.report import format_diagnosis, format_quickly
 from hipcompat.errors import FileError, FindingsError
+from hipcompat.paths import make_path
 
 _OFF = "ROCKILN_PREFLIGHT"
 _SITES = ("opt/venv/lib/python3*/site-packages", "usr/lib/python3/dist-packages")
@@ -26,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on", choices=(*SEVERITIES, "never"),
         help="exit 3 from this severity on; default: error, and never with --quick",
     )  # fmt: skip
-    parser.add_argument("--root", type=Path, metavar="DIR", help="look at a recorded tree in place of this machine")
+    recorded = "look at a recorded tree in place of this machine"
+    parser.add_argument("--root", type=make_path, metavar="DIR", help=recorded)
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
 
 

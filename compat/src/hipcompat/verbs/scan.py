@@ -7,13 +7,13 @@ import re
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 from hipcompat.answer import Answer, dump
 from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.console import quote
 from hipcompat.errors import FileError, FindingsError, UsageError
-from hipcompat.scan import RULES, Report, Target, scan
+from hipcompat.paths import make_path
+from hipcompat.scan import RULES, Finding, Report, Target, scan
 from hipcompat.scan.report.sarif import format_sarif
 from hipcompat.scan.report.text import describe_tree, format_report, format_summary
 from hipcompat.scan.rule import SEVERITIES
@@ -27,7 +27,7 @@ _MOST_NAMED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """PATH..., --arch, --rocm, --format, --json, --fail-on, --baseline, --write-baseline."""
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
+    parser.add_argument("paths", nargs="+", type=make_path, metavar="PATH", help="files and folders")
     parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
     parser.add_argument("--rocm", default="7.0.2", metavar="VERSION", help="7.0 or newer; default: 7.0.2")
     parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
@@ -38,20 +38,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="error",
         help="exit 3 from this severity on; default: error",
     )
-    parser.add_argument("--baseline", type=Path, metavar="FILE", help="findings in it are not told")
-    parser.add_argument("--write-baseline", type=Path, metavar="FILE", help="write the findings, to be known next time")
+    parser.add_argument("--baseline", type=make_path, metavar="FILE", help="findings in it are not told")
+    written = "write the findings, to be known next time"
+    parser.add_argument("--write-baseline", type=make_path, metavar="FILE", help=written)
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """Scan, write the baseline if asked, and print. Raises FileError where nothing was read."""
+    """Scan, write the baseline if asked, and print. Raises FileError where nothing was read.
+
+    What is written holds all findings that there are now, those that --baseline knows as well, and no others.
+    """
     target = Target(archs=read_archs(args.arch), rocm=_read_version(args.rocm))
     baseline = read_baseline(args.baseline) if args.baseline else Counter()
-    report = scan(args.paths, target, baseline=baseline, progress=_Progress())
+    known: list[Finding] = []
+    report = scan(args.paths, target, baseline=baseline, progress=_Progress(), on_known=known.append)
     if not report.scanned:
         message = f"nothing was read: {_describe_skipped(report)}"
         raise FileError(message, hint="name source, or folders of it, that this user may read")
     if args.write_baseline:
-        write_baseline(report.findings, args.write_baseline)
+        write_baseline((*known, *report.findings), args.write_baseline)
     return Answer(text=_format(report, args.format), value=report, fault=_find_fault(report, args.fail_on))
 
 

@@ -14,6 +14,7 @@ from hipcompat.archs import ARCH_HELP, read_archs
 from hipcompat.check import find_rocm
 from hipcompat.console import printable, printable_lines, say_count
 from hipcompat.errors import FileError, FindingsError, ToolchainError, UsageError
+from hipcompat.paths import make_path
 from hipcompat.scan import RULES, Finding, Target, scan
 from hipcompat.scan.finding import Skipped
 from hipcompat.scan.tree import find_files
@@ -24,18 +25,18 @@ from hipcompat.whole_file import write_whole
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """PATH..., --mode, --output, --guards, --rocm-path, --in-place, --check, --diff, --nvrtc, --arch, --json."""
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files and folders")
+    parser.add_argument("paths", nargs="+", type=make_path, metavar="PATH", help="files and folders")
     parser.add_argument("--mode", choices=("rename", "shim"), default="rename", help="default: rename")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the result goes; .cu becomes .hip")
+    parser.add_argument("-o", "--output", type=make_path, metavar="DIR", help="where the result goes; .cu becomes .hip")
     guards = "shim, with -o: guards that ask for __CUDACC__ only to bring __device__ ask for __HIPCC__, too"
     parser.add_argument("--guards", action="store_true", help=guards)
     where = "shim, with -o: whose vector header is laid over; default: ROCM_PATH, /opt/rocm, /usr"
-    parser.add_argument("--rocm-path", type=Path, metavar="DIR", help=where)
+    parser.add_argument("--rocm-path", type=make_path, metavar="DIR", help=where)
     parser.add_argument("--in-place", action="store_true", help="write over the files")
     check = "write nothing; exit 3 where a file would change or an error is left, else 0"
     parser.add_argument("--check", action="store_true", help=check)
     diff = "write the unified diff there, byte by byte, and print what remains"
-    parser.add_argument("--diff", type=Path, metavar="FILE", help=diff)
+    parser.add_argument("--diff", type=make_path, metavar="FILE", help=diff)
     parser.add_argument("--nvrtc", action="store_true", help="translate device code in string literals, too")
     parser.add_argument("--arch", action="append", default=[], metavar="GFX", help=ARCH_HELP)
     parser.add_argument("--json", action="store_true", help="print the value itself as JSON")
@@ -150,7 +151,7 @@ def _write_overlay(args: argparse.Namespace, rocm_path: Path | None) -> tuple[st
 
 def _describe_findings(findings: Sequence[Finding]) -> str:
     return "\n".join(
-        f"{printable(item.path)}:{item.line}:{item.column}: {item.severity} {item.rule}: {RULES[item.rule].title}"
+        f"{printable(item.place)}: {item.severity} {item.rule}: {RULES[item.rule].title}"
         for item in findings
         if item.severity != "note"
     )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 from pathlib import Path
 
 import pytest
 
 from hipcompat.scan import Target, scan
+from hipcompat.scan.finding import Skipped
+from hipcompat.scan.kinds import _WORDS, STEMS, may_have_hits
+from hipcompat.scan.report.sarif import format_sarif
 from hipcompat.scan.report.text import format_report, format_summary
+from hipcompat.translate import translate_tree
 
 COMPOSE = """\
 a:
@@ -144,6 +150,53 @@ def _write_notebook(path: Path, *sources: object, indent: int | None = 1) -> Non
     path.write_text(json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5}, indent=indent))
 
 
+def test_a_finding_names_the_cell_and_the_line_in_it(tmp_path: Path) -> None:
+    """Against nbformat's own words: `cells`, their `id` and `source`."""
+    path = tmp_path / "n.ipynb"
+    cells = [
+        {"cell_type": "markdown", "id": "intro", "source": ["import pynvml\n"]},
+        {"cell_type": "code", "id": "b7-c_1", "source": ["import torch\n", "\n", "x = 1; import pynvml\n"]},
+        {"cell_type": "raw", "source": "import pynvml"},
+        {"cell_type": "code", "id": [1], "source": "y = 'é' + torch.version.cuda.split('.')\n\n!nvidia-smi"},
+    ]
+    path.write_text(json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5}, indent=2, ensure_ascii=False))
+    report = scan(path, Target())
+    told = [(item.rule, item.place, item.excerpt, item.cell and item.cell.id) for item in report.findings]
+    assert told == [
+        ("pynvml", f"{path}:cell 2:3:8", "x = 1; import pynvml", "b7-c_1"),
+        ("torch-version-none", f"{path}:cell 4:1:11", "y = 'é' + torch.version.cuda.split('.')", ""),
+        ("shell-tool", f"{path}:cell 4:3:2", "!nvidia-smi", ""),
+    ]
+    assert f"{path}:cell 2:3:8: warning pynvml" in format_report(report)
+    assert f"| {path}:cell 2:3:8 |" in format_summary(report)
+    notebook = json.loads(path.read_text())
+    for finding in report.findings:
+        assert finding.cell is not None
+        source = "".join(notebook["cells"][finding.cell.number - 1]["source"])
+        assert source.split("\n")[finding.line - 1] == finding.excerpt
+
+
+def test_sarif_of_a_notebook_has_the_files_line_and_the_cell(tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    _write_notebook(path, ["import torch\n", "import pynvml\n"])
+    (result,) = json.loads(format_sarif(scan(path, Target())))["runs"][0]["results"]
+    (location,) = result["locations"]
+    region = location["physicalLocation"]["region"]
+    line = path.read_text().split("\n")[region["startLine"] - 1]
+    assert line[region["startColumn"] - 1 : region["endColumn"] - 1] == "import pynvml"
+    assert location["logicalLocations"] == [{"name": "cell 1:2:1", "fullyQualifiedName": "cells[0].source"}]
+
+
+def test_marks_in_a_notebook_are_of_their_cell(tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    _write_notebook(path, "import pynvml  # hipcompat: ignore", "# hipcompat: ignore\nimport pynvml", indent=None)
+    assert (scan(path, Target()).findings, scan(path, Target()).suppressed) == ((), 2)
+    _write_notebook(path, "import pynvml", "# hipcompat: ignore[pynvml]", "import pynvml", indent=None)
+    assert [item.cell and item.cell.number for item in scan(path, Target()).findings] == [1, 3]
+    _write_notebook(path, "import pynvml", "# hipcompat: ignore-file[pynvml]", "import pynvml", indent=None)
+    assert scan(path, Target()).findings == ()
+
+
 def test_code_cells_of_a_notebook_are_read_at_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "n.ipynb"
     lines = ["import torch\n", "s = \"é\\t\"; x = torch.version.cuda.split('.')"]
@@ -154,7 +207,8 @@ def test_code_cells_of_a_notebook_are_read_at_their_lines(tmp_path: Path) -> Non
     raw = path.read_text().split("\n")
     words = ("torch.version.cuda", "pip install torch", "nvidia-smi", "nvmlInit")
     for finding, word in zip(findings, words, strict=True):
-        assert raw[finding.line - 1][finding.column - 1 :].startswith(word)
+        assert finding.cell is not None
+        assert raw[finding.cell.file_line - 1][finding.cell.file_column - 1 :].startswith(word)
 
 
 def test_a_notebook_on_one_line_and_magic_in_a_block(tmp_path: Path) -> None:
@@ -168,6 +222,38 @@ def test_what_is_no_notebook_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "n.ipynb").write_text(text)
     report = scan([tmp_path], Target())
     assert [skipped.reason for skipped in report.skipped] == (["no notebook"] if text else [])
+
+
+@pytest.mark.parametrize("language", sorted(_WORDS))
+def test_a_file_is_read_if_and_only_if_it_has_a_word(language: str) -> None:
+    words = _WORDS[language]
+    draw = random.Random(7)  # noqa: S311  # the same texts each time, and no secret
+    for word in words:
+        assert may_have_hits(b"x " + word.upper() + b" y", language), word
+    for _ in range(2000):
+        stems = (*STEMS, b"nv", b"lib", b"_", b".", b" ")
+        text = b"".join(draw.choice((draw.choice(words)[:-1], draw.choice(words)[1:], draw.choice(stems)))
+                        for _ in range(draw.randrange(5)))  # fmt: skip
+        more = b"cuda" in text and any(word in text for word in (b"jax", b"xla", b"platform"))
+        assert may_have_hits(text, language) == (more or any(word in text for word in words)), text
+
+
+def test_what_is_called_like_source_and_is_no_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("void f() { cudaFree(0); }")
+    (tmp_path / "link.cu").symlink_to("k.cu")
+    (tmp_path / "gone.cu").symlink_to("nowhere.cu")
+    (tmp_path / "self.py").symlink_to("self.py")
+    (tmp_path / "up").symlink_to("..")
+    os.mkfifo(tmp_path / "pipe.h")
+    report = scan(tmp_path, Target())
+    assert report.scanned == 1
+    assert {Path(item.path).name: item.reason for item in report.skipped} == {
+        "gone.cu": "No such file or directory", "self.py": "Too many levels of symbolic links",
+        "pipe.h": "no regular file",
+    }  # fmt: skip
+    left: list[Skipped] = []
+    assert len(list(translate_tree(tmp_path, Target(), on_left=left.append))) == 1
+    assert sorted(Path(item.path).name for item in left) == ["gone.cu", "pipe.h"]
 
 
 def test_files_of_other_kinds_are_counted(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifLog
@@ -14,6 +15,8 @@ def _make_tree(folder: Path) -> None:
     (folder / "k é.cu").write_bytes("void f() { nvmlInit(); /* é */ } // \udcff".encode("utf-8", "surrogateescape"))
     (folder / "b.cu").write_bytes(b"cuda\0")
     (folder / "m.py").write_text("import pynvml\n")
+    cell = {"cell_type": "code", "source": "import pynvml"}
+    (folder / "n.ipynb").write_text(json.dumps({"cells": [cell]}))
 
 
 def test_sarif_is_valid(tmp_path: Path) -> None:
@@ -22,9 +25,11 @@ def test_sarif_is_valid(tmp_path: Path) -> None:
     log = SarifLog.model_validate_json(text)
     run = log.runs[0]
     assert run.results is not None
-    assert [result.ruleId for result in run.results] == ["nvml", "pynvml"]
+    assert [result.ruleId for result in run.results] == ["nvml", "pynvml", "pynvml"]
     assert run.tool.driver.rules is not None
-    assert [run.tool.driver.rules[result.ruleIndex or 0].id for result in run.results] == ["nvml", "pynvml"]
+    assert [run.tool.driver.rules[result.ruleIndex or 0].id for result in run.results] == [
+        "nvml", "pynvml", "pynvml",
+    ]  # fmt: skip
     assert "k%20%C3%A9.cu" in text
 
 

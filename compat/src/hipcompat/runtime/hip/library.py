@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -32,10 +33,10 @@ _TO_HOST = 2
 _HERE = str(Path(__file__).parent)
 
 
-def open_hip(path: str = "") -> Hip:
+def open_hip(path: str | os.PathLike[str] = "") -> Hip:
     """Load the HIP runtime, by name or from a path. FileError where there is none. No GPU is needed for that."""
     faults = []
-    for name in (path,) if path else _NAMES:
+    for name in (os.fspath(path),) if path else _NAMES:
         try:
             return Hip(ctypes.CDLL(name))
         except OSError as fault:

@@ -39,8 +39,7 @@ def is_build_file(language: str) -> bool:
 
 def find_build_hits(raw: str, language: str) -> tuple[Hit, ...]:
     """`language` is a key of PATTERNS."""
-    text = _BRACKET.sub(_blank, raw) if language == "cmake" else raw
-    text = _COMMENT.sub(_blank, text)
+    text = blank_comments(raw, language)
     text = _CONTINUED.sub(lambda match: " " * len(match.group()), text)
     hits = [*_find_lines(text, PATTERNS[language])]
     if language in _FLAGGED and ("nvcc" in (small := text.lower()) or "cuda" in small):
@@ -50,6 +49,11 @@ def find_build_hits(raw: str, language: str) -> tuple[Hit, ...]:
     elif language == "docker":
         hits += _find_images(text)
     return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule)))
+
+
+def blank_comments(raw: str, language: str) -> str:
+    """As long as it was."""
+    return _COMMENT.sub(_blank, _BRACKET.sub(_blank, raw) if language == "cmake" else raw)
 
 
 def _find_commands(text: str) -> Hits:

@@ -1,4 +1,4 @@
-"""Text of a Jupyter notebook → hits in its code cells: Python, lines for the shell, cells of other languages.
+"""Text of a Jupyter notebook → its code cells, and the hits in one: Python, lines for the shell, other languages.
 
 The format: nbformat 4, https://nbformat.readthedocs.io/en/latest/format_description.html. A cell's source is one
 string of JSON, or a list of them.
@@ -13,7 +13,7 @@ import json.scanner
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hipcompat.scan.detect.build import find_build_hits
 from hipcompat.scan.detect.cuda import find_hits
@@ -26,6 +26,8 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _MAGIC = re.compile(r"[ \t]*(?:!|%[a-zA-Z])")
 _CELL = re.compile(r"\s*%%(\w+)([^\n]*)")
 _SHELLS = frozenset(("bash", "sh", "shell", "script", "system"))
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""As nbformat 4.5's schema has it."""
 _CUDA_CELLS = frozenset(("cu", "cuda", "cuda_group_save", "cuda_group_run"))
 
 
@@ -53,15 +55,19 @@ def _parse_string(text: str, start: int, strict: bool = True) -> tuple[_Place, i
     return place, end
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """The source of a cell, and where its stretches come from: offsets of the text and of the file, in pairs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeCell:
+    """The source of a code cell, and where its stretches come from: offsets of the text and of the file, in pairs."""
 
+    number: int
+    """Among all cells, from 1."""
+    id: str
     text: str
     starts: list[int]
     origins: list[int]
 
     def origin(self, offset: int) -> int:
+        """Of an offset of the text, the one of the file."""
         at = bisect.bisect_right(self.starts, offset) - 1
         return self.origins[at] + offset - self.starts[at] if at >= 0 else offset
 
@@ -75,18 +81,12 @@ def is_notebook(content: bytes) -> bool:
     return isinstance(value, dict) and isinstance(value.get("cells"), list)
 
 
-def find_notebook_hits(raw: str) -> tuple[tuple[Hit, ...], Counter[str]]:
-    """Hits in the order of the file. Raises ValueError for what is no notebook."""
-    renamed: Counter[str] = Counter()
-    hits: list[Hit] = []
-    for cell in _read_cells(raw):
-        found, names = _find_cell_hits(cell.text)
-        renamed.update(names)
-        hits += (replace(hit, start=cell.origin(hit.start), end=cell.origin(hit.end)) for hit in found)
-    return tuple(sorted(hits, key=lambda hit: (hit.start, hit.rule))), renamed
+def read_cells(raw: str) -> tuple[CodeCell, ...]:
+    """The code cells, in their order. Raises ValueError for what is no notebook."""
+    return tuple(_read_cells(raw))
 
 
-def _read_cells(raw: str) -> Iterator[_Cell]:
+def _read_cells(raw: str) -> Iterator[CodeCell]:
     try:
         value = _Decoder().decode(raw)
     except (ValueError, RecursionError) as error:
@@ -94,14 +94,16 @@ def _read_cells(raw: str) -> Iterator[_Cell]:
     cells = value.get("cells") if isinstance(value, dict) else None
     if not isinstance(cells, list):
         raise ValueError("no notebook")  # noqa: TRY004  # of a file, not of an argument
-    for cell in cells:
+    for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            source = cell.get("source", ())
+            source, name = cell.get("source", ()), cell.get("id")
             lines = source if isinstance(source, list) else [source]
-            yield _join(raw, [line for line in lines if isinstance(line, _Place)])
+            text, starts, origins = _join(raw, [line for line in lines if isinstance(line, _Place)])
+            known = str(name) if isinstance(name, str) and _ID.fullmatch(name) else ""
+            yield CodeCell(number=number, id=known, text=text, starts=starts, origins=origins)
 
 
-def _join(raw: str, lines: list[_Place]) -> _Cell:
+def _join(raw: str, lines: list[_Place]) -> tuple[str, list[int], list[int]]:
     """The lines without their escapes; a character beyond ASCII as the bytes of its UTF-8, as everywhere in scan."""
     parts: list[str] = []
     starts: list[int] = []
@@ -124,10 +126,11 @@ def _join(raw: str, lines: list[_Place]) -> _Cell:
             add(character.encode("utf-8", "replace").decode("latin-1") if is_wide else character, match.start())
             at = match.end()
         add(raw[at : line.end], at)
-    return _Cell("".join(parts), starts, origins)
+    return "".join(parts), starts, origins
 
 
-def _find_cell_hits(text: str) -> tuple[tuple[Hit, ...], Counter[str]]:
+def find_cell_hits(text: str) -> tuple[tuple[Hit, ...], Counter[str]]:
+    """In the order of the cell, and the names that translation renames."""
     magic = _CELL.match(text)
     if magic and magic[1] in _SHELLS:
         return find_build_hits(_blank(text, magic.end()), "shell"), Counter()
@@ -137,7 +140,7 @@ def _find_cell_hits(text: str) -> tuple[tuple[Hit, ...], Counter[str]]:
     code = "\n".join(_hide(line) if _MAGIC.match(line) else line for line in lines)
     commands = "\n".join(_bare(line) if _MAGIC.match(line) else " " * len(line) for line in lines)
     hits, renamed = find_python_hits(code, is_setup=False)
-    return (*hits, *find_build_hits(commands, "shell")), renamed
+    return tuple(sorted((*hits, *find_build_hits(commands, "shell")), key=lambda hit: (hit.start, hit.rule))), renamed
 
 
 def _hide(line: str) -> str:

@@ -59,19 +59,33 @@ def _describe_rule(rule: Rule) -> dict[str, object]:
 def _describe_result(finding: Finding, index: int) -> dict[str, object]:
     rule = RULES[finding.rule]
     detail = f" ({_clean(finding.detail)})" if finding.detail else ""
-    region = {
-        "startLine": finding.line, "startColumn": finding.column, "endColumn": max(finding.end_column, finding.column),
-        "snippet": {"text": _clean(finding.excerpt)},
-    }  # fmt: skip
     uri = quote(finding.path.encode("utf-8", "surrogateescape"), safe="/.-_~")
+    place = {"artifactLocation": {"uri": uri}, "region": _make_region(finding)}
     return {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": finding.severity,
         "message": {"text": f"{rule.title}{detail}. {rule.advice}"},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
+        "locations": [{"physicalLocation": place, **_name_cell(finding)}],
         "partialFingerprints": {"hipcompat/v1": finding.fingerprint},
     }
+
+
+def _make_region(finding: Finding) -> dict[str, object]:
+    """In the file: a notebook's is JSON, whose text the snippet would not be."""
+    line, start, end = finding.line, finding.column, finding.end_column
+    if cell := finding.cell:
+        line, start, end = cell.file_line, cell.file_column, cell.file_end_column
+    region: dict[str, object] = {"startLine": line, "startColumn": start, "endColumn": max(start, end)}
+    return region if cell else {**region, "snippet": {"text": _clean(finding.excerpt)}}
+
+
+def _name_cell(finding: Finding) -> dict[str, object]:
+    """Section 3.28.4: the cell as a logical location, with the line and column in its source."""
+    if finding.cell is None:
+        return {}
+    name = f"cell {finding.cell.number}:{finding.line}:{finding.column}"
+    return {"logicalLocations": [{"name": name, "fullyQualifiedName": f"cells[{finding.cell.number - 1}].source"}]}
 
 
 def _clean(text: str) -> str:

@@ -30,8 +30,7 @@ def _describe(finding: Finding, told: set[str]) -> list[str]:
     rule = RULES[finding.rule]
     detail = f" [{printable(finding.detail)}]" if finding.detail else ""
     unsure = "" if finding.is_certain else " (under a macro that may be undefined)"
-    place = f"{printable(finding.path)}:{finding.line}:{finding.column}"
-    lines = [f"{place}: {finding.severity} {finding.rule}: {rule.title}{detail}{unsure}"]
+    lines = [f"{printable(finding.place)}: {finding.severity} {finding.rule}: {rule.title}{detail}{unsure}"]
     if finding.excerpt:
         lines += [f"    {printable_lines(finding.excerpt)}", f"    {_underline(finding)}"]
     if finding.rule not in told:
@@ -117,7 +116,7 @@ def format_summary(report: Report) -> str:
         lines += ["", "| rule | severity | places | first | what to do |", "| --- | --- | --- | --- | --- |"]
     for rule, count in counts.items():
         first = next(finding for finding in report.findings if finding.rule == rule)
-        place = f"{printable(first.path)}:{first.line}"
+        place = printable(first.place)
         lines.append(f"| {rule} | {RULES[rule].severity} | {count} | {place} | {RULES[rule].advice} |")
     return "\n".join(lines)
 

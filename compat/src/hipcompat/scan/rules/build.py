@@ -41,6 +41,13 @@ BUILD_RULES = (
         example="torch==2.4.0",
     ),
     Rule(
+        id="requirements-unread", severity="warning", language="requirements",
+        title="a file that pip reads as well was not read: it is not there, or is no local file",
+        advice="put it there, or scan what it holds: pip stops without it, and it may bring CUDA's packages",
+        evidence="https://pip.pypa.io/en/stable/reference/requirements-file-format/",
+        example="-r requirements/missing.txt",
+    ),
+    Rule(
         id="cuda-index", severity="error", language="requirements",
         title="packages come from an index of CUDA builds",
         advice="name ROCm's index there, or none",
