@@ -17,7 +17,17 @@ namespace {
 const CpuKernels kBaseline = make_kernels("baseline");
 std::atomic<const CpuKernels*> chosen{nullptr};
 
-bool has_level(const char* level) {
+const CpuKernels* find_level(const char* level) {
+#if defined(__x86_64__)
+  for (const CpuKernels* kernels : {&kCpu_avx512, &kCpu_avx2})
+    if ((*level == '\0' || !std::strcmp(level, kernels->level)) && has_cpu_level(kernels->level)) return kernels;
+#endif
+  return *level == '\0' || has_cpu_level(level) ? &kBaseline : nullptr;
+}
+
+}  // namespace
+
+bool has_cpu_level(const char* level) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
@@ -28,16 +38,6 @@ bool has_level(const char* level) {
 #endif
   return !std::strcmp(level, "baseline");
 }
-
-const CpuKernels* find_level(const char* level) {
-#if defined(__x86_64__)
-  for (const CpuKernels* kernels : {&kCpu_avx512, &kCpu_avx2})
-    if ((*level == '\0' || !std::strcmp(level, kernels->level)) && has_level(kernels->level)) return kernels;
-#endif
-  return *level == '\0' || has_level(level) ? &kBaseline : nullptr;
-}
-
-}  // namespace
 
 float find_code_scale(CpuCode code, float largest) {
   constexpr float (*kScales[kCpuCodes])(float) = {find_scale<kCpuE4m3>, find_scale<kCpuE5m2>, find_scale<kCpuE4m3fnuz>,

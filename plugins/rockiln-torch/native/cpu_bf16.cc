@@ -25,8 +25,6 @@ constexpr int64_t kRowBlock = 512;   // rows of a that are packed at once
 constexpr int64_t kFewRows = 4;      // up to so many, b is read as it lies, once
 constexpr int64_t kPairs = kLanes;   // pairs of neighbours along k in a vector: what the instruction adds up
 
-ROCKILN_INLINE int64_t least(int64_t one, int64_t other) { return one < other ? one : other; }
-
 // 16 rows of 32 numbers → 16 vectors, each with a pair of every row. Rows from `count` on, and numbers behind k, are 0.
 ROCKILN_INLINE void pack_square(const uint16_t* from, int64_t stride, int64_t count, int64_t numbers, uint32_t* to) {
   Words rows[kLanes], turned[kLanes];
@@ -92,19 +90,13 @@ int64_t count_places(const Bf16Product& product, int64_t lanes) {
 }
 
 float read_bias(const Bf16Product& product, int64_t column) {
-  if (product.bias == nullptr) return 0.0f;
-  const uint32_t bits = static_cast<uint32_t>(product.bias[column]) << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return product.bias == nullptr ? 0.0f : load<Bf16>(product.bias + column, 1)[0];
 }
 
 template <CpuEpilogue Epilogue>
 ROCKILN_INLINE Floats finish(Floats x) {
-  if constexpr (Epilogue == kCpuSiluOf) return gate_silu(x, 1.0f);
-  else if constexpr (Epilogue == kCpuGeluOf) return gate_gelu(x);
-  else if constexpr (Epilogue == kCpuGeluTanhOf) return gate_gelu_tanh(x);
-  else return x;
+  if constexpr (Epilogue == kCpuPlain) return x;
+  else return activate<static_cast<CpuGate>(Epilogue - 1)>(x);
 }
 
 struct Panel {  // packed rows of b, 16 and 16, and their biases
@@ -205,11 +197,12 @@ void multiply_few(int64_t begin, int64_t end, void* given) {
     for (int side = 0; side < 2; ++side) panel.columns[side] = find_columns(product, place, 1, side);
     const bool has_second = panel.columns[1].count != 0;
     const int64_t first = panel.columns[0].first, second = has_second ? panel.columns[1].first : first;
+    const float biases[2] = {read_bias(product, first), read_bias(product, second)};
     for (int64_t row = 0; row < product.m; ++row) {
       float sums[2];
       multiply_rows(product.a + row * product.a_stride, product.b + first * product.b_stride,
                     product.b + second * product.b_stride, product.k, sums);
-      const Floats one = splat(sums[0] + read_bias(product, first)), other = splat(sums[1] + read_bias(product, second));
+      const Floats one = splat(sums[0] + biases[0]), other = splat(sums[1] + biases[1]);
       uint16_t* y = product.y + row * count_width(product) + panel.output;
       if constexpr (Epilogue == kCpuSwigluOf) {
         store<Bf16>(y, gate_silu(one, 1.0f) * other, 1);
@@ -244,10 +237,7 @@ bool multiply_block(const Bf16Product& product, int64_t row) {
 bool has_bf16_product() {
   static const bool has = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
-        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("fma"))
-      return false;
+    if (!has_cpu_level("avx512")) return false;
     const bool has_amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1) && !has_amx;
   }();

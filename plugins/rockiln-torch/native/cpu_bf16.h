@@ -3,9 +3,18 @@
 
 #include <cstdint>
 
+#include "cpu_kernels.h"
+
 namespace rockiln_torch {
 
-enum CpuEpilogue { kCpuPlain, kCpuSiluOf, kCpuGeluOf, kCpuGeluTanhOf, kCpuSwigluOf, kCpuEpilogues };
+enum CpuEpilogue {  // that of a gate is its number and 1
+  kCpuPlain,
+  kCpuSiluOf = kCpuSilu + 1,
+  kCpuGeluOf = kCpuGelu + 1,
+  kCpuGeluTanhOf = kCpuGeluTanh + 1,
+  kCpuSwigluOf = kCpuGates + 1,
+  kCpuEpilogues
+};
 
 struct Bf16Product {  // y [m, n] of a [m, k] and b [n, k]; with kCpuSwigluOf y [m, n / 2], of the halves of b, or in turn
   const uint16_t *a, *b, *bias;  // bias: [n] or null

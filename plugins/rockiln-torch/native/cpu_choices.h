@@ -80,7 +80,7 @@ void choose_by_softmax(const CpuRows& work, int64_t begin, int64_t end) {
     const float largest = values[ids[0]];  // NaN only if all are
     Floats sums = {};
     for (int64_t place = 0; place < rows.experts; place += kLanes) {
-      const int64_t count = rows.experts - place < kLanes ? rows.experts - place : kLanes;
+      const int64_t count = least(rows.experts - place, kLanes);
       const Floats parts = exponentiate(read_vector<Floats>(values + place) - largest);
       store<F32>(values + place, parts);
       sums += count == kLanes ? parts : load<F32>(values + place, count);
@@ -123,7 +123,7 @@ void choose_by_sigmoid(const CpuRows& work, int64_t begin, int64_t end) {
     auto* ids = static_cast<int32_t*>(rows.outputs[1]) + row * rows.top;
     widen_row<Number>(logits, rows.experts, choice);
     for (int64_t place = 0; place < rows.experts; place += kLanes) {
-      const int64_t count = rows.experts - place < kLanes ? rows.experts - place : kLanes;
+      const int64_t count = least(rows.experts - place, kLanes);
       const Floats own = logistic(read_vector<Floats>(choice + place));
       store<F32>(scores + place, own);
       store<F32>(choice + place, rows.bias == nullptr ? own : own + load<F32>(rows.bias + place, count));

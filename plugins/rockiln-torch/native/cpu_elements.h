@@ -8,13 +8,6 @@ namespace rockiln_torch {
 namespace {
 
 template <CpuGate Gate>
-ROCKILN_INLINE Floats activate(Floats x) {
-  if constexpr (Gate == kCpuSilu) return gate_silu(x, 1.0f);
-  else if constexpr (Gate == kCpuGelu) return gate_gelu(x);
-  else return gate_gelu_tanh(x);
-}
-
-template <CpuGate Gate>
 void activate_numbers(float* numbers, int64_t count) {
   int64_t place = 0;
   for (; place + kLanes <= count; place += kLanes) store<F32>(numbers + place, activate<Gate>(load<F32>(numbers + place)));

@@ -38,10 +38,7 @@ ROCKILN_INLINE Floats apply_gate(Floats g, Floats u, const GateRows& rows, float
     g = cut_above(g, splat(rows.limit));
     u = cut_below(cut_above(u, splat(rows.limit)), splat(-rows.limit));
   }
-  if constexpr (Gate == kCpuSilu) g = gate_silu(g, rows.alpha);
-  else if constexpr (Gate == kCpuGelu) g = gate_gelu(g);
-  else g = gate_gelu_tanh(g);
-  return g * (u + offset);
+  return activate<Gate>(g, rows.alpha) * (u + offset);
 }
 
 template <typename Number, CpuGate Gate, typename Row>
@@ -64,7 +61,7 @@ ROCKILN_INLINE void gate_in_turn(const Row& x, typename Number::Element* y, cons
     store<Number>(y + place, apply_gate<Gate>(take_even(one, other), take_odd(one, other), rows, offset));
   }
   if (place == width) return;
-  const int64_t last = width - place, first = 2 * last < kLanes ? 2 * last : kLanes;
+  const int64_t last = width - place, first = least(2 * last, kLanes);
   const Floats one = x.read(2 * place, first), other = x.read(2 * place + first, 2 * last - first);
   store<Number>(y + place, apply_gate<Gate>(take_even(one, other), take_odd(one, other), rows, offset), last);
 }

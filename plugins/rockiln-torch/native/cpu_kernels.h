@@ -30,10 +30,9 @@ struct GateRows : CpuRows {  // y [M, width] of x [M, 2 width]; with `low`, of l
 };
 
 struct NormRows : CpuRows {  // y, and with a residual x + residual; [M, width]
-  const void *x, *residual, *weight;
+  const void *x, *residual, *weight;  // residual: null if there is none
   int64_t stride, residual_stride, width;
   float eps, weight_offset;
-  bool has_residual;
 };
 
 struct RopeRows : CpuRows {  // y [L, heads, width]
@@ -78,6 +77,9 @@ struct CpuKernels {
 };
 
 float find_code_scale(CpuCode code, float largest);  // the scale with which `largest` has the largest code of a format
+
+// Whether this CPU has all instructions of a level, by name.
+bool has_cpu_level(const char* level);
 
 // Those of the best level that this CPU has.
 const CpuKernels& get_cpu_kernels();

@@ -1,6 +1,7 @@
 // exp, the logistic function and the normal distribution of vectors of f32, within a few units of the last place.
 #pragma once
 
+#include "cpu_kernels.h"
 #include "cpu_vector.h"
 
 namespace rockiln_torch {
@@ -69,6 +70,13 @@ ROCKILN_INLINE Floats gate_silu(Floats x, float alpha) { return multiply_logisti
 
 ROCKILN_INLINE Floats gate_gelu_tanh(Floats x) {
   return multiply_logistic(x, (x + 0.044715f * x * x * x) * 1.5957691216057308f);  // 2 sqrt(2 / pi)
+}
+
+template <CpuGate Gate>
+ROCKILN_INLINE Floats activate(Floats x, float alpha = 1.0f) {
+  if constexpr (Gate == kCpuSilu) return gate_silu(x, alpha);
+  else if constexpr (Gate == kCpuGelu) return gate_gelu(x);
+  else return gate_gelu_tanh(x);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ ROCKILN_INLINE float add_squares(const typename Number::Element* x, const typena
       sums[part] += values * values;
     }
   for (; place < width; place += kLanes) {
-    const int64_t count = width - place < kLanes ? width - place : kLanes;
+    const int64_t count = least(width - place, kLanes);
     Floats values = load<Number>(x + place, count);
     if (residual != nullptr) {
       values = round_to<Number>(values + load<Number>(residual + place, count));
@@ -48,7 +48,7 @@ void norm_rows(const CpuRows& work, int64_t begin, int64_t end) {
     auto* y = static_cast<Element*>(rows.outputs[0]) + row * width;
     const Element* residual = nullptr;
     Element* added = nullptr;
-    if (rows.has_residual) {
+    if (rows.residual != nullptr) {
       residual = static_cast<const Element*>(rows.residual) + row * rows.residual_stride;
       added = static_cast<Element*>(rows.outputs[1]) + row * width;
     }

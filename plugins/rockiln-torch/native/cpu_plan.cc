@@ -69,7 +69,7 @@ const char* plan_norm(const rockiln_op_call& call, int has_residual, CpuPlan& pl
   NormRows work = {};
   work.x = x.data, work.weight = weight.data, work.stride = folded.stride, work.width = last(x);
   work.residual = has_residual ? call.inputs[1].data : nullptr;
-  work.residual_stride = other.stride, work.has_residual = has_residual != 0;
+  work.residual_stride = other.stride;
   work.eps = call.scalars[0].as.number, work.weight_offset = call.scalars[1].as.number;
   plan.rows = folded.rows, plan.row_cost = work.width;
   plan.kernel = get_cpu_kernels().norms[plan.number];

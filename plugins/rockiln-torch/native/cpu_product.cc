@@ -23,8 +23,6 @@ struct Product {
 };
 
 constexpr int kSwiglu = kCpuGates;
-static_assert(kCpuPlain == 0 && kCpuSiluOf == kCpuSilu + 1 && kCpuGeluOf == kCpuGelu + 1 &&
-              kCpuGeluTanhOf == kCpuGeluTanh + 1 && kCpuSwigluOf == kSwiglu + 1);
 
 constexpr Product kProducts[] = {
     {"gemm", "none", nullptr, -1},           {"gemm_gelu", "gelu", "none", kCpuGelu},
@@ -68,16 +66,23 @@ bool has_bias(const char* op, const rockiln_op_call& call) {
 
 constexpr CpuRefusal kRefused = {"oneDNN refused the product", false};
 
-// silu(g) u of products [rows, N] with g and u in their last dim, into a new tensor: `low` - `x`, or x where that is null.
-bool add_gated(const rockiln_op_call& call, const void* x, const void* low, const Arguments& like, Tensors& result) {
-  const rockiln_array& a = call.inputs[0];
+// A new tensor like a, but for its last dim → where its numbers go; nullptr if torch refuses.
+void* add_result(const rockiln_array& a, int64_t width, const Arguments& like, Tensors& result) {
   int64_t shape[ROCKILN_RANK_LIMIT];
   std::copy_n(a.shape, a.rank, shape);
-  const int64_t wide = call.inputs[1].shape[0], width = shape[a.rank - 1] = wide / 2;
-  if (!result.add_empty(a.rank, shape, find_dtype(a.dtype), like)) return false;
+  shape[a.rank - 1] = width;
+  void* numbers = nullptr;
+  if (!result.add_empty(a.rank, shape, find_dtype(a.dtype), like) || torch.read_data(result[0], &numbers)) return nullptr;
+  return numbers;
+}
+
+// silu(g) u of products [rows, N] with g and u in their last dim, into a new tensor: `low` - `x`, or x where that is null.
+bool add_gated(const rockiln_op_call& call, const void* x, const void* low, const Arguments& like, Tensors& result) {
+  const int64_t wide = call.inputs[1].shape[0];
   GateRows work = {};
-  if (torch.read_data(result[0], &work.outputs[0])) return false;
-  work.x = x, work.low = low, work.stride = wide, work.width = width, work.alpha = 1.0f;
+  work.x = x, work.low = low, work.stride = wide, work.width = wide / 2, work.alpha = 1.0f;
+  work.outputs[0] = add_result(call.inputs[0], work.width, like, result);
+  if (work.outputs[0] == nullptr) return false;
   work.interleaved = call.scalars[0].as.integer != 0;
   const CpuKernel kernel = low == nullptr ? get_cpu_kernels().gates[kCpuSilu][kCpuF32] : get_cpu_kernels().sum_gate;
   split_range(count_outputs(call) / wide, (kGrain + wide - 1) / wide,
@@ -97,11 +102,8 @@ bool run_bf16(const Product& product, Arguments& arguments, Tensors& result) {
   const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
   const FoldedRows rows = fold_rows(a, 1), weights = fold_rows(b, 1);
   const bool is_swiglu = product.gate == kSwiglu;
-  int64_t shape[ROCKILN_RANK_LIMIT];
-  std::copy_n(a.shape, a.rank, shape);
-  shape[a.rank - 1] = is_swiglu ? b.shape[0] / 2 : b.shape[0];
-  void* y = nullptr;
-  if (!result.add_empty(a.rank, shape, find_dtype(a.dtype), arguments) || torch.read_data(result[0], &y)) return false;
+  void* y = add_result(a, is_swiglu ? b.shape[0] / 2 : b.shape[0], arguments, result);
+  if (y == nullptr) return false;
   const void* bias = has_bias(product.op, call) ? call.inputs[2].data : nullptr;
   return multiply_bf16({static_cast<const uint16_t*>(a.data), static_cast<const uint16_t*>(b.data),
                         static_cast<const uint16_t*>(bias), static_cast<uint16_t*>(y), rows.rows, b.shape[0], b.shape[1],
@@ -131,6 +133,22 @@ CpuRefusal run_swiglu(Arguments& arguments, StackValue* stack) {
   return {};
 }
 
+// oneDNN's gelu of infinity is NaN. Where it made NaN of a product of infinity, that is put there. False if torch refuses.
+bool mend_infinities(Arguments& arguments, Handle bias, uint16_t* numbers, uint16_t infinity) {
+  const int64_t count = count_outputs(arguments.call());
+  if (!get_cpu_kernels().has_nan(numbers, count, infinity)) return true;
+  Tensors plain;
+  void* products = nullptr;
+  if (torch.multiply(arguments.input(0), arguments.input(1), bias == nullptr ? nullptr : &bias, "none", nullptr, 0,
+                     nullptr, plain.take_place()))
+    return false;
+  if (torch.read_data(plain[0], &products)) return false;
+  for (int64_t place = 0; place < count; ++place)
+    if ((numbers[place] & 0x7fff) > infinity && static_cast<const uint16_t*>(products)[place] == infinity)
+      numbers[place] = infinity;
+  return true;
+}
+
 CpuRefusal run_pointwise(const Product& product, Arguments& arguments, StackValue* stack) {
   const rockiln_op_call& call = arguments.call();
   const bool is_wide = call.inputs[0].dtype == ROCKILN_DTYPE_F32;
@@ -146,8 +164,8 @@ CpuRefusal run_pointwise(const Product& product, Arguments& arguments, StackValu
   if (is_wide && product.gate >= 0) activate_all(static_cast<float*>(numbers), count_outputs(call), product.gate);
   const uint16_t infinity = call.inputs[0].dtype == ROCKILN_DTYPE_BF16 ? 0x7f80 : 0x7c00;
   if (!is_wide && product.gate == kCpuGelu &&
-      get_cpu_kernels().has_nan(static_cast<const uint16_t*>(numbers), count_outputs(call), infinity))
-    return {"oneDNN's gelu of infinity is NaN", false};
+      !mend_infinities(arguments, bias, static_cast<uint16_t*>(numbers), infinity))
+    return kRefused;
   result.hand_over(stack);
   return {};
 }
@@ -158,6 +176,7 @@ bool is_product(const char* op) { return find_product(op) != nullptr; }
 
 const char* judge_product(const char* op, const rockiln_op_call& call) {
   constexpr const char* kMisfit = "oneDNN is given no such shapes or dtypes";
+  const Product& product = *find_product(op);
   const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
   if (torch.multiply == nullptr) return "this torch has no oneDNN";
   if (a.dtype != b.dtype || a.rank < 1 || b.rank != 2 || a.shape[a.rank - 1] != b.shape[1]) return kMisfit;
@@ -166,12 +185,12 @@ const char* judge_product(const char* op, const rockiln_op_call& call) {
       if (array->shape[dim] == 0) return "there is nothing to compute";
   if (a.dtype != ROCKILN_DTYPE_F32 && a.dtype != ROCKILN_DTYPE_F16 && a.dtype != ROCKILN_DTYPE_BF16) return kMisfit;
   if (a.dtype != ROCKILN_DTYPE_F32 && !has_fast_halves(a.dtype)) return "this CPU multiplies no halves";
-  if (find_product(op)->gate == kSwiglu) {
+  if (product.gate == kSwiglu) {
     if (b.shape[0] % 2) return kMisfit;
     if (a.dtype == ROCKILN_DTYPE_F16) return "halves of f16 products may be too large for it";
     if (torch.multiply_and_combine == nullptr) return "this torch has no oneDNN";
   }
-  if (is_ours(*find_product(op), call))
+  if (is_ours(product, call))
     for (const rockiln_array* array : {&a, &b})
       if (const FoldedRows rows = fold_rows(*array, 1); rows.misfit != nullptr) return rows.misfit;
   if (!has_bias(op, call)) return nullptr;

@@ -84,7 +84,7 @@ void quant_rows(const CpuRows& work, int64_t begin, int64_t end) {
     const auto* x = static_cast<const Element*>(rows.x) + row * rows.stride;
     auto* q = static_cast<uint8_t*>(rows.outputs[0]) + row * rows.width;
     for (int64_t group = 0; group < groups; ++group) {
-      const int64_t first = group * rows.group, rest = rows.width - first, count = rest < rows.group ? rest : rows.group;
+      const int64_t first = group * rows.group, count = least(rows.width - first, rows.group);
       float scale = 0.0f;
       if (rows.scale != nullptr) {
         scale = *rows.scale;

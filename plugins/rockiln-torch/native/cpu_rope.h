@@ -37,8 +37,8 @@ template <typename Number>
 ROCKILN_INLINE void turn_in_turn(const typename Number::Element* x, typename Number::Element* y, const float* cos,
                                  const float* sin, int64_t pairs) {
   for (int64_t place = 0; place < pairs; place += kLanes) {
-    const int64_t count = pairs - place < kLanes ? pairs - place : kLanes;
-    const int64_t first = 2 * count < kLanes ? 2 * count : kLanes;
+    const int64_t count = least(pairs - place, kLanes);
+    const int64_t first = least(2 * count, kLanes);
     const Floats one = load<Number>(x + 2 * place, first), other = load<Number>(x + 2 * place + first, 2 * count - first);
     const Turned turned = turn(take_even(one, other), take_odd(one, other), load<F32>(cos + place, count),
                                load<F32>(sin + place, count));

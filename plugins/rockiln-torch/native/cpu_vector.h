@@ -20,11 +20,11 @@ typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
 
 #define ROCKILN_INLINE inline __attribute__((always_inline))
 
+ROCKILN_INLINE int64_t least(int64_t one, int64_t other) { return one < other ? one : other; }  // std's may be of any level
 ROCKILN_INLINE Floats splat(float value) { return Floats{} + value; }
 ROCKILN_INLINE Words as_words(Floats values) { return reinterpret_cast<Words>(values); }
 ROCKILN_INLINE Floats as_floats(Words words) { return reinterpret_cast<Floats>(words); }
 ROCKILN_INLINE Floats magnitude(Floats values) { return as_floats(as_words(values) & 0x7fffffffu); }
-ROCKILN_INLINE Floats pick(Ints mask, Floats yes, Floats no) { return mask ? yes : no; }
 
 // Between widths of integers; what is shrunk keeps its low bits. GCC makes the general form of these in two halves; of
 // the intrinsics those with a mask, since GCC 12 warns of the others in its own headers.

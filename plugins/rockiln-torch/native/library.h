@@ -50,8 +50,8 @@ ROCKILN_TORCH_API const char *rockiln_torch_op_name(uint32_t op);
 /* Two functions around every call, push("rockiln::rms_norm") and pop(): roctx's. NULL for both ends it. */
 ROCKILN_TORCH_API void rockiln_torch_trace(int32_t (*push)(const char *name), int32_t (*pop)(void));
 
-/* Why no kernel for CPUs runs a call: one sentence; NULL if one does, if need be of contiguous copies. `call`: rockiln_dispatch.h; its op is ignored,
- * and addresses are not read. */
+/* Why no kernel for CPUs runs a call: one sentence; NULL if one does, if need be of contiguous copies. `call`:
+ * rockiln_dispatch.h; its op is ignored, and addresses are not read. */
 ROCKILN_TORCH_API const char *rockiln_torch_judge_cpu(uint32_t op, const struct rockiln_op_call *call);
 
 /* Called with every call that a kernel for CPUs is about to run, in its thread, without Python's lock. NULL ends it. */
