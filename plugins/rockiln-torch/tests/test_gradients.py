@@ -114,3 +114,51 @@ def test_second_derivative_is_refused() -> None:
 def test_quantised_ops_are_not_differentiable() -> None:
     for name in ("quant_mxfp4", "rms_norm_fp8", "moe_align"):
         assert not is_differentiable(read_forms()[name].spec)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.jit, by torch's own forward mode
+def test_forward_mode_has_the_derivatives_of_finite_differences(name: str) -> None:
+    function, tensors = CALLS[name]()
+    gradcheck(function, tensors, check_forward_ad=True)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_forward_mode_of_attention_without_sinks_is_that_of_finite_differences() -> None:
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return ops.attention_prefill(q, k, v, STARTS, STARTS, scale=0.5, max_seqlen_q=3)[0]
+
+    gradcheck(attend, (_draw(5, 2, 4), _draw(5, 1, 4), _draw(5, 1, 4)), check_forward_ad=True)
+
+
+@pytest.mark.parametrize("op", list_differentiable())
+def test_torch_func_gives_the_gradient_of_autograd(op: str) -> None:
+    call = find_smallest(op, with_gradient=True)
+    place = next(place for place, tensor in enumerate(call.tensors) if tensor is not None and tensor.requires_grad)
+    rest = [None if tensor is None else tensor.detach() for tensor in call.tensors]
+
+    def measure(x: torch.Tensor) -> torch.Tensor:
+        made = call.op(*rest[:place], x, *rest[place + 1 :], **call.words)
+        outputs = [value.float() for value in (made if isinstance(made, tuple) else (made,)) if value.requires_grad]
+        shares = [torch.linspace(-1, 1, value.numel()).view(value.shape) for value in outputs]
+        return sum((value.nan_to_num() * share).sum() for value, share in zip(outputs, shares, strict=True))  # type: ignore[return-value]
+
+    x = call.tensors[place]
+    assert x is not None
+    (want,) = torch.autograd.grad(measure(x), x)
+    got = torch.func.grad(measure)(x.detach())
+    torch.testing.assert_close(got, want, rtol=2e-2, atol=2e-2 * max(1.0, float(want.abs().max())))
+
+
+def test_torch_func_gives_second_derivatives_and_each_of_a_batch() -> None:
+    weight, batch = torch.randn(8, dtype=torch.float64), torch.randn(4, 3, 8, dtype=torch.float64)
+
+    def own(x: torch.Tensor) -> torch.Tensor:
+        return ops.rms_norm(x, weight).sin().sum()
+
+    def theirs(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.rms_norm(x, (8,), weight, 1e-6).sin().sum()
+
+    torch.testing.assert_close(torch.func.hessian(own)(batch[0]), torch.func.hessian(theirs)(batch[0]))
+    each = [torch.func.vmap(torch.func.grad(function))(batch) for function in (own, theirs)]
+    torch.testing.assert_close(*each)

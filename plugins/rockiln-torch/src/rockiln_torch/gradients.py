@@ -9,10 +9,12 @@ from typing import Any
 import torch
 
 from rockiln_kernels.spec import Gradient, OpSpec
-from rockiln_torch.calls import BoundCall, bind_arguments
+from rockiln_torch.calls import BoundCall, bind_arguments, check_arguments
+from rockiln_torch.compose import find_composition, unpack_outputs
 from rockiln_torch.compose_backward import differentiate
 from rockiln_torch.dtypes import FLOATS
 from rockiln_torch.forms import read_forms
+from rockiln_torch.framework.tensors import has_tangent
 
 Tensors = tuple[torch.Tensor | None, ...]
 
@@ -32,12 +34,27 @@ def make_autograd(op: str, overload: Any) -> Callable[..., Any]:
             return overload.redispatch(keyset & torch._C._after_autograd_keyset, *args, **kwargs)  # noqa: SLF001
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_transformed(args):
+            return _compose_above(op, args, kwargs)
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in args):
             forward = partial(_forward_below, run_below, keyset, kwargs)
             return OpFunction.apply(op, kwargs, forward, *args)  # type: ignore[no-untyped-call]
         return run_below(keyset, args, kwargs)
 
     return kernel
+
+
+def _is_transformed(args: Sequence[Any]) -> bool:
+    """Whether torch.func or forward mode differentiates the call: neither takes an autograd.Function from here."""
+    is_func = torch._C._are_functorch_transforms_active() and torch.is_grad_enabled()  # noqa: SLF001  # as Function asks
+    return (is_func and any(tensor is not None and tensor.requires_grad for tensor in args)) or has_tangent(*args)
+
+
+def _compose_above(op: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """By torch's own ops, which know their derivatives: of any order, forward and backward."""
+    call = bind_arguments(op, args, kwargs)
+    check_arguments(call)
+    return unpack_outputs(find_composition(op)(*call.tensors, **call.words))
 
 
 def _forward_below(run_below: Callable[..., Any], keyset: Any, kwargs: dict[str, Any], *tensors: Any) -> Any:

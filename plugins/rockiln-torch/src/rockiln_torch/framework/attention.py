@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from rockiln_torch.framework.tensors import is_finite, needs_gradient, widen
+from rockiln_torch.framework.tensors import has_tangent, is_finite, needs_gradient, widen
 
 SCORES = 1 << 24
 """How many scores one block of queries may have, over all heads: 64 MB of f32."""
@@ -78,7 +78,7 @@ def _see_nothing(q: Tensor, v: Tensor, sinks: Tensor | None) -> tuple[Tensor, Te
 
 
 def _takes_flash(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None) -> bool:
-    is_followed = sinks is not None and needs_gradient(q, k, v, sinks)
+    is_followed = (sinks is not None and needs_gradient(q, k, v, sinks)) or has_tangent(q, k, v)
     if q.shape[1] == 1 or q.device.type != "cpu" or not q.shape[2] == k.shape[2] == v.shape[2] > 0 or is_followed:
         return False
     return is_finite(q, k, v)

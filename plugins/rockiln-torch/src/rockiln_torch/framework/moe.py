@@ -48,7 +48,7 @@ def mix_experts(
         hidden = _hide(rows.index_select(0, tokens), gate_up, _match(own[0], gate_up), **gate)
         part = multiply(hidden.to(down.dtype), down, _match(own[1], down))
         part = (widen(part) * own_share).to(out.dtype)
-        out = out.index_add(0, tokens, part) if part.requires_grad else out.index_add_(0, tokens, part)
+        out = out.index_add(0, tokens, part) if needs_gradient(part) else out.index_add_(0, tokens, part)
     return out.to(x.dtype).reshape(x.shape)
 
 

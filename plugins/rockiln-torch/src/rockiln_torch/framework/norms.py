@@ -25,7 +25,7 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6, weight_offset: flo
     """y like x [..., N]; weight [N]."""
     own = widen(weight)
     own = own + weight_offset if weight_offset else own
-    if own.requires_grad or not is_worth_cutting(x):
+    if not is_worth_cutting(x, own):
         return (functional.rms_norm(widen(x), (x.shape[-1],), own, eps).to(x.dtype),)
     return (compute_rows(lambda rows: functional.rms_norm(rows.float(), (x.shape[-1],), own, eps), x.shape[-1], x),)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 BLOCK_ELEMENTS = 1 << 16
 """Of x, in one block of rows: what is computed from it in f32 stays in the cache and takes no fresh pages."""
@@ -23,8 +24,16 @@ def split_last(x: Tensor, count: int, size: int) -> Tensor:
 
 
 def needs_gradient(*tensors: Tensor | None) -> bool:
-    """Whether autograd must be able to follow; else results may be written in place."""
-    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+    """Whether autograd must be able to follow, backward or forward; else results may be written in place."""
+    is_kept = torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+    return is_kept or has_tangent(*tensors)
+
+
+def has_tangent(*tensors: Tensor | None) -> bool:
+    """Whether one is differentiated in forward mode. Outside of it that costs one comparison."""
+    if forward_ad._current_level < 0:  # noqa: SLF001  # torch has no other name for it
+        return False
+    return any(tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)
 
 
 def is_finite(*tensors: Tensor) -> bool:
