@@ -32,6 +32,13 @@ def test_arrays_come_first_and_every_open_axis_has_a_name(op: str) -> None:
     assert form.spec.summary in describe_op(form)
 
 
+def test_an_op_that_is_not_there_is_told_with_those_like_it() -> None:
+    with pytest.raises(KeyError, match=r"no op called 'rms_nrm'; there is rms_norm"):
+        make_form("rms_nrm")
+    with pytest.raises(KeyError, match=r"no op called '\?\?'; dir\(ops\) names them"):
+        make_form("??")
+
+
 def test_arguments_are_bound_by_name_with_defaults() -> None:
     form = make_form("rms_norm")
     assert form.bind_arguments(("x", "w"), {"eps": 1}) == {"x": "x", "weight": "w", "eps": 1, "weight_offset": 0.0}

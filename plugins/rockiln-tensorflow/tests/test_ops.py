@@ -63,6 +63,12 @@ def test_what_is_no_call_is_told_with_shapes_and_rule() -> None:
         ops.topk_softmax(X, top=1.5)
     with pytest.raises(TypeError, match="eps is a symbolic tensor"):
         tf.function(lambda eps: ops.rms_norm(X, WEIGHT, eps=eps), autograph=False)(tf.constant(1e-5))
+    with pytest.raises(ValueError, match=r"rms_norm: x has 0 dims, not 2 \(M, N\)"):
+        ops.rms_norm(1.0, WEIGHT)
+    with pytest.raises(TypeError, match="rms_norm: x is a RaggedTensor, of which TensorFlow makes no tensor"):
+        ops.rms_norm(tf.ragged.constant([[1.0, 2.0], [1.0]]), WEIGHT)
+    with pytest.raises(TypeError, match="rms_norm: weight is a SparseTensor"):
+        ops.rms_norm(X, tf.sparse.eye(3))
     with pytest.raises(TypeError, match="Q = bf16 is not one of e4m3"):
         ops.rms_norm_fp8(X, WEIGHT, out_dtype=tf.bfloat16)
 
@@ -84,6 +90,51 @@ def test_what_is_wrong_already_is_told_while_dims_are_unknown(shapes: tuple[obje
 
 def test_empty_tensors_are_calls() -> None:
     assert ops.rms_norm(X[:0], WEIGHT).shape == (0, 5, 64)
+    weights, ids = ops.topk_softmax(X[:0], top=2)
+    assert (weights.shape, ids.shape) == ((0, 5, 2), (0, 5, 2))
+
+
+def _draw_experts(tokens: int) -> tuple[tf.Tensor, ...]:
+    """x, gate_up, down of four experts in bf16."""
+    shapes = ((tokens, 32), (4, 64, 32), (4, 32, 32))
+    return tuple(_draw(*shape, seed=place, dtype=tf.bfloat16) for place, shape in enumerate(shapes))
+
+
+def test_experts_of_no_tokens_and_ids_of_no_expert_add_nothing() -> None:
+    x, gate_up, down = _draw_experts(3)
+    weights, ids = tf.constant([[np.nan, np.inf], [1.0, 0.5], [1.0, np.nan]]), tf.constant([[-1, 4], [2, 2], [1, 9]])
+    out = ops.fused_moe(x, gate_up, down, weights, ids)
+    single = ops.fused_moe(x[1:], gate_up, down, tf.constant([[1.5], [1.0]]), tf.constant([[2], [1]]))
+    assert not out[0].numpy().any()
+    assert find_difference(out[1:], single) == ""
+    assert ops.fused_moe(x[:0], gate_up, down, weights[:0], ids[:0]).shape == (0, 32)
+    compiled = tf.function(ops.fused_moe, autograph=False, jit_compile=True)(x, gate_up, down, weights, ids)
+    assert find_difference(compiled, out) == ""
+
+
+def test_experts_are_mapped_by_map_fn() -> None:
+    x, gate_up, down = _draw_experts(6)
+    weights, ids = ops.topk_softmax(_draw(6, 4), top=2)
+    split = tuple(tf.reshape(one, (2, 3, -1)) for one in (x, weights, ids))
+    mapped = tf.map_fn(
+        lambda own: ops.fused_moe(own[0], gate_up, down, *own[1:]), split, fn_output_signature=tf.bfloat16
+    )
+    assert find_difference(tf.reshape(mapped, x.shape), ops.fused_moe(x, gate_up, down, weights, ids)) == ""
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
+def test_logits_that_are_not_finite_are_weighed_over_all_experts(value: float) -> None:
+    logits = _draw(2, 8).numpy()
+    logits[1, 3] = value
+    weights, ids = ops.topk_softmax(tf.constant(logits), top=2)
+    alone = ops.topk_softmax(tf.constant(logits[:1]), top=2)
+    assert np.array_equal(ids[:1], alone[1])
+    np.testing.assert_allclose(weights[:1], alone[0], rtol=1e-6)
+    if value == -np.inf:
+        assert 3 not in ids[1].numpy()
+        np.testing.assert_allclose(tf.reduce_sum(weights[1]), 1.0, rtol=1e-6)
+    else:
+        np.testing.assert_array_equal(weights[1], [1.0, 0.0] if value == 3e38 else [np.nan] * 2)
 
 
 def test_vectorized_map_agrees_with_the_loop() -> None:

@@ -105,7 +105,12 @@ def _convert(op: str, scalar: ScalarSpec, value: Any, name_symbol: Callable[[Any
 
 @lru_cache(maxsize=256)
 def make_form(op: str) -> OpForm:
-    """The form of an op. Raises KeyError if the table lacks it."""
+    """The form of an op. Raises KeyError, with names that are like it, if the table lacks it."""
+    if op not in read_table():
+        from difflib import get_close_matches  # imported for the message alone
+
+        near = ", ".join(get_close_matches(op, read_table(), n=3))
+        raise KeyError(f"there is no op called {op!r}" + (f"; there is {near}" if near else "; dir(ops) names them"))
     spec = read_table()[op]
     shown = {array.dtype for array in spec.inputs}
     asked = [(axis, members) for axis, members in spec.dtype_axes if axis not in shown]

@@ -213,7 +213,7 @@ def _bind_scalars(spec: OpSpec, call: Call) -> dict[str, Value]:
 def _bind_dims(array: ArraySpec, value: ArrayValue, names: dict[str, Value]) -> None:
     shape, strides = _fold_leading(array, value)
     if len(shape) != len(array.dims):
-        raise _Misfit(f"{array.name} has {len(shape)} dims, not {len(array.dims)} ({', '.join(array.dims)})")
+        raise _Misfit(f"{array.name} has {len(value.shape)} dims, not {len(array.dims)} ({', '.join(array.dims)})")
     for dim, size in zip(array.dims, shape, strict=True):
         if dim.isidentifier():
             expected = names.setdefault(dim, size)

@@ -21,10 +21,19 @@ from rockiln_tensorflow.routing import run_call
 def call_op(op: str, *tensors: Any, **words: Any) -> Any:
     """An op by name: its output, or a tuple of them. Raises TypeError and ValueError, with the rule that is broken."""
     form, params, given = bind_words(op, tensors, words)
-    there = [tf.convert_to_tensor(tensor) for tensor in given]
+    there = [make_tensor(op, name, value) for name, value in zip(params.name_given(form), given, strict=True)]
     check_tensors(form, params, there)
     outputs = run_call(form, params, there)
     return outputs if len(outputs) > 1 else outputs[0]
+
+
+def make_tensor(op: str, name: str, value: Any) -> Any:
+    """What TensorFlow makes of an argument. Raises TypeError for what is no tensor, for ragged and sparse ones, too."""
+    try:
+        return tf.convert_to_tensor(value)
+    except (TypeError, ValueError) as error:
+        kind = type(value).__name__
+        raise TypeError(f"{op}: {name} is a {kind}, of which TensorFlow makes no tensor: {error}") from error
 
 
 def bind_words(op: str, tensors: tuple[Any, ...], words: dict[str, Any]) -> tuple[OpForm, OpParams, list[Any]]:
@@ -52,10 +61,9 @@ def _name_dtypes(form: OpForm, values: dict[str, Any]) -> tuple[str, ...]:
 def make_function(op: str) -> Callable[..., Any]:
     """The function of an op, with its signature and documentation."""
     form = make_form(op)
-    call = tf.autograph.experimental.do_not_convert(call_op)
 
     def function(*tensors: Any, **words: Any) -> Any:
-        return call(op, *tensors, **words)
+        return call_op(op, *tensors, **words)
 
     function.__name__ = function.__qualname__ = op
     function.__module__ = __name__

@@ -1,6 +1,7 @@
 """Compositions and spellings, both traced, in turn in one process → ratios; and what calls and the import cost.
 
-`python tests/bench/compare_cpu.py [--rounds N] [--only OP] [--pairs N] [--json PATH]`, from plugins/rockiln-tensorflow.
+`python tests/bench/compare_cpu.py [--rounds N] [--only OP] [--xla] [--processes N] [--json PATH]`, from
+plugins/rockiln-tensorflow. `--xla`: both compiled by XLA (jit_compile=True).
 CPU time of the process, on one core: what other programs take does not count, though what they do to the caches does.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -28,7 +28,12 @@ from bench.spellings import Timed, list_calls, rms_norm  # noqa: E402
 from rockiln_tensorflow import ops  # noqa: E402
 
 WANTED = 0.97
-IMPORTS = ("import tensorflow", "import tensorflow, rockiln_tensorflow")
+IMPORT = """
+import tensorflow, time
+start = time.process_time()
+import rockiln_tensorflow
+print(time.process_time() - start)
+"""
 
 
 def time_pair(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
@@ -51,18 +56,18 @@ def time_calls(function: Callable[[], Any], loops: int) -> float:
     return (time.process_time() - start) / loops
 
 
-def trace(function: Callable[..., Any], *tensors: tf.Tensor) -> Callable[..., Any]:
+def trace(function: Callable[..., Any], *tensors: tf.Tensor, xla: bool = False) -> Callable[..., Any]:
     """A concrete function of tensors alone: with keywords, calling it takes TensorFlow most of a millisecond."""
 
     def call(*own: tf.Tensor) -> Any:
         return function(*own)
 
-    return tf.function(call, autograph=False).get_concrete_function(*tensors)
+    return tf.function(call, autograph=False, jit_compile=xla).get_concrete_function(*tensors)
 
 
-def compare_call(call: Timed, dtype: str, rounds: int) -> dict[str, Any]:
+def compare_call(call: Timed, dtype: str, rounds: int, *, xla: bool) -> dict[str, Any]:
     """One row."""
-    spelled, composed = (trace(own, *call.tensors) for own in (call.spelled, call.composed))
+    spelled, composed = (trace(own, *call.tensors, xla=xla) for own in (call.spelled, call.composed))
     first, second, ratio = time_pair(lambda: spelled(*call.tensors), lambda: composed(*call.tensors), rounds)
     milliseconds = {"spelled_ms": round(first * 1e3, 4), "composed_ms": round(second * 1e3, 4)}
     return {"op": call.op, "shape": call.shape, "dtype": dtype, **milliseconds, "ratio": round(ratio, 2)}
@@ -85,19 +90,11 @@ def measure_overheads(rounds: int) -> dict[str, float]:
     return found
 
 
-def measure_import(pairs: int) -> float:
-    """Milliseconds of CPU of a whole process over one that imports TensorFlow alone: the median of neighbours."""
-    time_process(IMPORTS[1])
-    rows = [[time_process(program) for program in IMPORTS] for _ in range(pairs)]
-    return round(median(own - alone for alone, own in rows), 1)
-
-
-def time_process(program: str) -> float:
-    """User and system milliseconds of one Python."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", program], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3
+def measure_import(processes: int) -> float:
+    """Milliseconds of CPU after TensorFlow's own import: the median of processes."""
+    command = [sys.executable, "-c", IMPORT]
+    found = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(processes)]
+    return round(median(map(float, found)) * 1e3, 1)
 
 
 def main() -> None:
@@ -105,22 +102,29 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="")
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--xla", action="store_true")
+    parser.add_argument("--processes", type=int, default=5, help="that import it")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     load, rows = os.getloadavg()[0], []
     for name, dtype in (("f32", tf.float32), ("bf16", tf.bfloat16)):
         for call in (own for own in list_calls(dtype) if arguments.only in own.op):
-            rows.append(compare_call(call, name, arguments.rounds))
+            rows.append(compare_call(call, name, arguments.rounds, xla=arguments.xla))
             mark = " <" if rows[-1]["ratio"] < WANTED else ""
             sys.stdout.write(" | ".join(map(str, rows[-1].values())) + mark + "\n")
             sys.stdout.flush()
     if arguments.only:
         return
-    overheads = measure_overheads(arguments.rounds) | {"the import, ms": measure_import(arguments.pairs)}
+    overheads = measure_overheads(arguments.rounds) | {"the import, ms": measure_import(arguments.processes)}
     sys.stdout.write(f"{json.dumps(overheads, indent=1)}\nload {load:.0f}\n")
     if arguments.json:
-        kept = {"tensorflow": tf.__version__, "load": round(load, 1), "rounds": arguments.rounds, "rows": rows}
+        kept = {
+            "tensorflow": tf.__version__,
+            "load": round(load, 1),
+            "rounds": arguments.rounds,
+            "xla": arguments.xla,
+            "rows": rows,
+        }
         arguments.json.write_text(json.dumps(kept | {"overheads": overheads}, indent=1) + "\n", encoding="utf-8")
 
 

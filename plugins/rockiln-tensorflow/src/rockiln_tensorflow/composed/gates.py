@@ -30,7 +30,7 @@ def gate_gelu(g: Tensor, _alpha: float) -> Tensor:
 
 def gate_gelu_tanh(g: Tensor, _alpha: float) -> Tensor:
     """g * sigmoid(2 z), which is g / 2 * (1 + tanh z), without cancellation."""
-    return g * tf.sigmoid((2.0 * _ROOT) * (g + 0.044715 * g * g * g))
+    return g * tf.sigmoid(g * (2.0 * _ROOT + (2.0 * _ROOT * 0.044715) * (g * g)))
 
 
 def slope_silu(g: Tensor, alpha: float) -> Tensor:
@@ -52,11 +52,9 @@ def slope_gelu_tanh(g: Tensor, _alpha: float) -> Tensor:
 
 
 def split_pair(x: Tensor, *, interleaved: bool) -> tuple[Tensor, Tensor]:
-    """Gate and up of the last dim: halves, or in turn."""
-    if interleaved:
-        return x[..., 0::2], x[..., 1::2]
-    gate, up = tf.split(x, 2, axis=-1)
-    return gate, up
+    """Gate and up of the last dim, widened: halves, or in turn. TensorFlow copies them, so as narrow as they are."""
+    gate, up = (x[..., 0::2], x[..., 1::2]) if interleaved else tf.split(x, 2, axis=-1)
+    return widen(gate), widen(up)
 
 
 def cut_pair(g: Tensor, u: Tensor, limit: float) -> tuple[Tensor, Tensor]:
@@ -75,7 +73,7 @@ def apply_gate(
 
     `signs_zero`: u + 0 is 0 of -0, too, which TensorFlow's optimiser leaves out; codes hold the sign of a zero.
     """
-    g, u = cut_pair(*split_pair(widen(x), interleaved=interleaved), limit)
+    g, u = cut_pair(*split_pair(x, interleaved=interleaved), limit)
     u = tf.where(u == 0.0, tf.zeros_like(u), u) if signs_zero and not up_offset else add_offset(u, up_offset)
     return gate(g, alpha) * u
 
@@ -100,7 +98,7 @@ def gate_and_mul_backward(
     alpha: float = 1.0, up_offset: float = 0.0,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """dx [..., D2] of dy [..., D2 / 2] and x; 0 where limit cuts."""
-    g, u = split_pair(widen(x), interleaved=interleaved)
+    g, u = split_pair(x, interleaved=interleaved)
     cut_g, cut_u = cut_pair(g, u, limit)
     wide = widen(dy)
     dg, du = wide * add_offset(cut_u, up_offset) * slope(cut_g, alpha), wide * gate(cut_g, alpha)

@@ -13,6 +13,11 @@ LAST = -(2**31)
 """What NaN counts as, in the order of signs and magnitudes: below -inf; what is closed comes after the open ones."""
 
 
+def _is_finite(values: Tensor) -> Tensor:
+    """Whether all are; a sum that overflows says no, too."""
+    return tf.math.is_finite(tf.reduce_sum(values))
+
+
 def choose(values: Tensor, count: int, is_open: Tensor | None = None) -> Tensor:
     """i32 places [..., count] of the largest values, in order; of equals the first, NaN last, then what is closed."""
     wide = tf.cast(values, tf.float32)
@@ -32,9 +37,20 @@ def weigh(scores: Tensor, ids: Tensor, *, renormalise: bool, scaling: float) -> 
 
 
 def topk_softmax(logits: Tensor, *, top: int, renormalise: bool, scaling: float) -> tuple[Tensor, ...]:
-    """weights f32 and ids i32, both [..., top], of logits [..., E]."""
+    """weights f32 and ids i32, both [..., top], of logits [..., E].
+
+    Of finite logits the softmax over all experts, divided by the sum of those chosen, is the softmax over those.
+    """
     wide = widen(logits)
-    return weigh(tf.nn.softmax(wide, axis=-1), choose(wide, top), renormalise=renormalise, scaling=scaling)
+
+    def weigh_all() -> tuple[Tensor, Tensor]:
+        return weigh(tf.nn.softmax(wide, axis=-1), choose(wide, top), renormalise=renormalise, scaling=scaling)
+
+    def weigh_chosen() -> tuple[Tensor, Tensor]:
+        chosen, ids = tf.math.top_k(wide, top)
+        return tf.cast(tf.nn.softmax(chosen, axis=-1) * scaling, tf.float32), ids
+
+    return tuple(tf.cond(_is_finite(wide), weigh_chosen, weigh_all)) if renormalise else weigh_all()
 
 
 def _keep_groups(choice: Tensor, groups: int, keep: int) -> Tensor:

@@ -18,12 +18,22 @@ SUFFIXES = ("", *GATES, "_swiglu")
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
     """a b^T of a [..., K] and b [N, K] with sums in f32 (f64 of f64), not rounded."""
-    wide_a, wide_b = widen(a), widen(b)
-    wide_b = tf.cast(wide_b, wide_a.dtype)
-    if wide_a.shape.rank == 2:
-        return tf.matmul(wide_a, wide_b, transpose_b=True)
-    *leading, shared = read_sizes(wide_a)
-    product = tf.matmul(tf.reshape(wide_a, [-1, shared]), wide_b, transpose_b=True)
+    wide = widen(a)
+    return _multiply_rows(wide, tf.cast(widen(b), wide.dtype))
+
+
+def multiply_narrow(a: Tensor, b: Tensor) -> Tensor:
+    """The same, rounded to a's dtype. TensorFlow's own product of bf16 adds up in f32, and is rounded once."""
+    if a.dtype == b.dtype == tf.bfloat16:
+        return _multiply_rows(a, b)
+    return tf.cast(multiply(a, b), a.dtype)
+
+
+def _multiply_rows(a: Tensor, b: Tensor) -> Tensor:
+    if a.shape.rank == 2:
+        return tf.matmul(a, b, transpose_b=True)
+    *leading, shared = read_sizes(a)
+    product = tf.matmul(tf.reshape(a, [-1, shared]), b, transpose_b=True)
     return tf.reshape(product, [*leading, read_sizes(b)[0]])
 
 
@@ -44,12 +54,14 @@ def gemm(
     suffix: str, a: Tensor, b: Tensor, bias: Tensor | None = None, *, interleaved: bool = False
 ) -> tuple[Tensor, ...]:
     """out [..., N] like a [..., K]; b [N, K]."""
+    if bias is None and not suffix:
+        return (multiply_narrow(a, b),)
     return (tf.cast(finish(multiply(a, b), bias, suffix, interleaved=interleaved), a.dtype),)
 
 
 def stream_k_gemm(a: Tensor, b: Tensor, *, programs: int = 304) -> tuple[Tensor, ...]:  # noqa: ARG001  # of the kernel
     """out [..., N] of a [..., K] and b [N, K]."""
-    return (tf.cast(multiply(a, b), a.dtype),)
+    return (multiply_narrow(a, b),)
 
 
 def widen_like(scale: Tensor, a: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,8 @@ from rockiln_tensorflow.composed.narrow import dequantise_mx, name_fp8, read_fp8
 from rockiln_tensorflow.composed.sizes import is_within_xla, read_sizes
 
 Widen = Callable[..., Tensor]
+Expert = Callable[[Tensor], Tensor]
+"""Rows → its part of them, without the share."""
 
 
 def mix_experts(
@@ -23,31 +25,48 @@ def mix_experts(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """out like x [..., K]; an id that is no expert's adds nothing. `matrices`: parts of gate_up and down, by expert."""
     *_, width = read_sizes(x)
-    rows, top = tf.reshape(x, [-1, width]), read_sizes(ids)[-1]
+    rows, top = widen(tf.reshape(x, [-1, width])), read_sizes(ids)[-1]
     flat, share = tf.reshape(ids, [-1, top]), widen(tf.reshape(weights, [-1, top]))
-    total = tf.zeros_like(widen(rows))
-    share = tf.cast(share, total.dtype)
+    share = tf.cast(share, rows.dtype)
     parts = [_unstack(part) for matrix in matrices for part in matrix]
     gate_up_count = len(matrices[0])
     own_biases = [[None] * len(parts[0]) if bias is None else tf.unstack(bias) for bias in biases]
-    for expert, (own, gate_up_bias, down_bias) in enumerate(zip(zip(*parts, strict=True), *own_biases, strict=True)):
-        is_own = flat == expert
-        places = _find_rows(is_own)
-        value = finish(multiply(tf.gather(rows, places), widen_weights(*own[:gate_up_count])), gate_up_bias, "")
-        hidden = tf.cast(apply_gate(value, gate_silu, **gate), x.dtype)
-        part = finish(multiply(hidden, widen_weights(*own[gate_up_count:])), down_bias, "")
-        weight = tf.reduce_sum(tf.where(is_own, share, tf.zeros_like(share)), axis=-1, keepdims=True)
-        added = tf.cast(part, total.dtype) * tf.gather(weight, places)
-        added = tf.where(tf.gather(tf.reduce_any(is_own, axis=-1, keepdims=True), places), added, tf.zeros_like(added))
-        total = tf.tensor_scatter_nd_add(total, places[:, None], added)
+
+    def make_expert(own: tuple[Tensor, ...], gate_up_bias: Tensor | None, down_bias: Tensor | None) -> Expert:
+        def run(tokens: Tensor) -> Tensor:
+            value = finish(multiply(tokens, widen_weights(*own[:gate_up_count])), gate_up_bias, "")
+            hidden = tf.cast(apply_gate(value, gate_silu, **gate), x.dtype)
+            return tf.cast(finish(multiply(hidden, widen_weights(*own[gate_up_count:])), down_bias, ""), rows.dtype)
+
+        return run
+
+    experts = [make_expert(*one) for one in zip(zip(*parts, strict=True), *own_biases, strict=True)]
+    total = (_add_dense if is_within_xla() else _add_own)(experts, rows, flat, share)
     return (tf.reshape(tf.cast(total, x.dtype), read_sizes(x)),)
 
 
-def _find_rows(is_own: Tensor) -> Tensor:
-    """Places of an expert's tokens; under XLA, whose shapes may not depend on values, of all tokens."""
-    if is_within_xla():
-        return tf.range(read_sizes(is_own)[0])
-    return tf.cast(tf.where(tf.reduce_any(is_own, axis=-1))[:, 0], tf.int32)
+def _add_own(experts: Sequence[Expert], rows: Tensor, ids: Tensor, share: Tensor) -> Tensor:
+    """Sums of rows: each expert's part of its own tokens, times their shares."""
+    count, top = len(experts), read_sizes(ids)[-1]
+    tokens = tf.repeat(tf.range(tf.shape(ids)[0]), top)
+    flat = tf.cast(tf.reshape(ids, [-1]), tf.int32)
+    owner = tf.where((flat >= 0) & (flat < count), flat, count)
+    places = tf.dynamic_partition(tokens, owner, count + 1)[:count]
+    shares = tf.dynamic_partition(tf.reshape(share, [-1]), owner, count + 1)[:count]
+    parts = [expert(tf.gather(rows, own)) for expert, own in zip(experts, places, strict=True)]
+    added = tf.concat(parts, axis=0) * tf.concat(shares, axis=0)[:, None]
+    return tf.math.unsorted_segment_sum(added, tf.concat(places, axis=0), tf.shape(rows)[0])
+
+
+def _add_dense(experts: Sequence[Expert], rows: Tensor, ids: Tensor, share: Tensor) -> Tensor:
+    """The same of each expert's parts of all tokens: under XLA shapes may not depend on values."""
+    total = tf.zeros_like(rows)
+    for place, expert in enumerate(experts):
+        is_own = ids == place
+        weight = tf.reduce_sum(tf.where(is_own, share, tf.zeros_like(share)), axis=-1, keepdims=True)
+        added = expert(rows) * weight
+        total += tf.where(tf.reduce_any(is_own, axis=-1, keepdims=True), added, tf.zeros_like(added))
+    return total
 
 
 def _unstack(part: Tensor) -> list[Tensor]:

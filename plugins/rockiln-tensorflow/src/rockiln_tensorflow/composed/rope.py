@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from rockiln_tensorflow.composed import Composition, Tensor
-from rockiln_tensorflow.composed.narrow import widen
+from rockiln_tensorflow.composed.gates import split_pair
 from rockiln_tensorflow.composed.sizes import join_last, read_sizes
 
 
@@ -15,12 +15,10 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved:
     turns = [*read_sizes(x)[:-2], 1, pairs]
     c, s = (tf.reshape(tf.gather(table, positions), turns) for table in (cos, sin))
     is_whole = isinstance(pairs, int) and x.shape[-1] == 2 * pairs
-    own = widen(x if is_whole else x[..., : 2 * pairs])
-    a, b = (own[..., 0::2], own[..., 1::2]) if interleaved else tf.split(own, 2, axis=-1)
+    a, b = split_pair(x if is_whole else x[..., : 2 * pairs], interleaved=interleaved)
     c, s = tf.cast(c, a.dtype), tf.cast(s, a.dtype)
-    new = (a * c - b * s, b * c + a * s)
-    turned = join_last(tf.stack(new, axis=-1)) if interleaved else tf.concat(new, axis=-1)
-    y = tf.cast(turned, x.dtype)
+    new = [tf.cast(part, x.dtype) for part in (a * c - b * s, b * c + a * s)]
+    y = join_last(tf.stack(new, axis=-1)) if interleaved else tf.concat(new, axis=-1)
     return (y if is_whole else tf.concat((y, x[..., 2 * pairs :]), axis=-1),)
 
 
