@@ -12,7 +12,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -20,62 +19,42 @@ from typing import Any
 
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before JAX counts the cores for its threads
 os.environ["JAX_PLATFORMS"] = "cpu"
-sys.path[:0] = [str(Path(__file__).parents[1])]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3] / "rockiln-kernels" / "tests")]
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
 from bench.spellings import Timed, list_calls, rms_norm  # noqa: E402
+from harness.in_turn import compare_pair, time_ways, write_row  # noqa: E402
 from rockiln_jax import ops  # noqa: E402
 
-WANTED = 0.97
 IMPORTS = ("import jax", "import jax, rockiln_jax", "import jax; from rockiln_jax import nn, ops; ops.rms_norm")
 
 
-def time_pair(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
-    """Medians of seconds of each, and of the ratios of neighbours, in changing order."""
-    loops = max(1, int(0.01 / max(_time_calls(one, 2), _time_calls(other, 2), 1e-6)))
-    pairs = []
-    for place in range(rounds):
-        order = (one, other) if place % 2 else (other, one)
-        times = [_time_calls(function, loops) for function in order]
-        pairs.append(times if place % 2 else times[::-1])
-    first, second = (median(pair[side] for pair in pairs) for side in (0, 1))
-    return first, second, median(own / rest for own, rest in pairs)
-
-
-def _time_calls(function: Callable[[], Any], loops: int) -> float:
-    start = time.process_time()
-    for _ in range(loops):
-        jax.block_until_ready(function())
-    return (time.process_time() - start) / loops
+def finish(function: Callable[..., Any], *arrays: Any) -> Callable[[], Any]:
+    """A call that ends when its outputs are there."""
+    return lambda: jax.block_until_ready(function(*arrays))
 
 
 def compare_call(call: Timed, dtype: str, rounds: int) -> dict[str, Any]:
     """One row."""
-    spelled, composed = jax.jit(call.spelled), jax.jit(call.composed)
-    for function in (spelled, composed):
-        jax.block_until_ready(function(*call.arrays))
-    first, second, ratio = time_pair(lambda: spelled(*call.arrays), lambda: composed(*call.arrays), rounds)
-    milliseconds = {"spelled_ms": round(first * 1e3, 4), "composed_ms": round(second * 1e3, 4)}
-    return {"op": call.op, "shape": call.shape, "dtype": dtype, **milliseconds, "ratio": round(ratio, 2)}
+    pair = [finish(jax.jit(own), *call.arrays) for own in (call.spelled, call.composed)]
+    for function in pair:
+        function()
+    return {"op": call.op, "shape": call.shape, "dtype": dtype, **compare_pair(*pair, rounds)}
 
 
 def measure_overheads(rounds: int) -> dict[str, float]:
-    """Microseconds of a call of rms_norm of [4, 64], the least of the rounds of 200 calls."""
+    """Microseconds of a call of rms_norm of [4, 64]."""
     x, weight = jnp.ones((4, 64)), jnp.ones(64)
     jitted, spelled = jax.jit(ops.rms_norm), jax.jit(rms_norm)
     ways = {
-        "rockiln_jax.ops.rms_norm": lambda: ops.rms_norm(x, weight),
-        "its spelling in jax.numpy": lambda: rms_norm(x, weight),
-        "jax.jit of the op": lambda: jitted(x, weight),
-        "jax.jit of the spelling": lambda: spelled(x, weight),
+        "rockiln_jax.ops.rms_norm": finish(ops.rms_norm, x, weight),
+        "its spelling in jax.numpy": finish(rms_norm, x, weight),
+        "jax.jit of the op": finish(jitted, x, weight),
+        "jax.jit of the spelling": finish(spelled, x, weight),
     }
-    found = {}
-    for name, way in ways.items():
-        _time_calls(way, 20)
-        found[f"{name}, us"] = round(min(_time_calls(way, 200) for _ in range(rounds)) * 1e6, 1)
-    return found
+    return time_ways(ways, rounds)
 
 
 def measure_imports(pairs: int) -> dict[str, float]:
@@ -108,8 +87,7 @@ def main() -> None:
     for name, dtype in (("f32", jnp.float32), ("bf16", jnp.bfloat16)):
         for call in (own for own in list_calls(dtype) if arguments.only in own.op):
             rows.append(compare_call(call, name, arguments.rounds))
-            mark = " <" if rows[-1]["ratio"] < WANTED else ""
-            sys.stdout.write(" | ".join(map(str, rows[-1].values())) + mark + "\n")
+            sys.stdout.write(write_row(rows[-1]))
             sys.stdout.flush()
     if arguments.only:
         return
