@@ -42,14 +42,23 @@ Compositions, in short:
 `ratio` is eager / op, above 1 where `torch.ops.rockiln` is the faster one, dispatch included: the median of {rounds}
 pairs of neighbours in one process, in CPU time of one thread, by `python -m bench.compare_cpu --rounds {rounds}` in
 plugins/rockiln-torch/tests. "Eager" is what people write today (`bench/eager.py`), which rounds every step to bf16. The
-machine, an AMD EPYC with AVX512_BF16, was shared by other work; no other CPU was measured. Without that instruction, or
-with AMX, gemm_swiglu in bf16 takes two of oneDNN's products, which here ran at half of eager's speed.
+machine, an AMD EPYC with AVX512_BF16, was shared by other work. Without that instruction, or with AMX, gemm_swiglu in
+bf16 takes two of oneDNN's products, which here ran at half of eager's speed.
 
 {count} of {all} are at 0.97 or better; the aim is all. The others are marked *.
 
-With `--threads 2` (by the clock, on two cores that others kept busy: a hint only) gates, norms and quantisation stay
-above 1, and products of 16 rows and more from 1.0 to 2.4. Below, and open: f32 products of one row, 0.5 to 0.9, where
-oneDNN's do not gain from a second thread as MKL's do; attention of 16 heads, 0.8 to 0.9, which is torch's own call.
+**On an Intel Xeon with AMX the aim is missed**: 87 of the 112 (7 rounds, under a load of 20 on two cores). Open are f32
+products, where oneDNN has 0.88 to 0.96 of the speed of MKL, which it beats on the AMD CPU (gemm_gelu of 512 rows 0.75;
+those of 16 rows are faster); some bf16 products, gemm_gelu 0.77 and gemm_swiglu 0.47 to 0.55 the slowest; attention in
+bf16, 0.40, since torch's own then multiplies by AMX and ours in f32; fused_moe, 0.64 and 0.94 in f32, 0.71 and 0.75 in
+bf16. All norms, gates, rope, quantisation, decoding and routing are above 1 there, too.
+
+With `--threads 2` on the AMD CPU (by the clock, on two cores that others kept busy: a hint only) gates, norms and
+quantisation stay above 1, and products of 16 rows and more from 1.0 to 2.4. Below, and open: f32 products of one row,
+0.5 to 0.9, where oneDNN's do not gain from a second thread as MKL's do; attention of 16 heads, 0.8 to 0.9, which is
+torch's own call. On the Intel CPU 97 of 112 (medians of 15 pairs under that load, a hint, too): gemm_swiglu in bf16 0.3
+to 0.7, attention in bf16 0.1 to 0.5, fused_moe 0.3 to 0.9, f32 products of one row and bf16 ones of 512 0.5 to 0.9.
+`--least` compares the shortest calls instead, which is of use where threads wait for a core.
 
 | op | shape | f32 eager ms | op ms | ratio | bf16 eager ms | op ms | ratio |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
