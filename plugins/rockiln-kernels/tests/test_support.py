@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from harness.inputs import hash_inputs, list_inputs
+from harness.inputs import hash_derived, hash_inputs, list_inputs
 from harness.support import PAGE, RECORDS, make_page, read_records
 from rockiln_kernels.table import read_families, read_origins
 from rockiln_kernels.wanted_table import read_wishes
@@ -38,3 +40,29 @@ def test_inputs_follow_imports() -> None:
 
 def test_every_record_is_of_a_family() -> None:
     assert set(RECORD_NAMES) <= set(read_families())
+
+
+def test_a_record_without_the_newest_cases_is_said_to_be() -> None:
+    records = dict(read_records())
+    family = RECORD_NAMES[0]
+    listed = "\n## Made before the newest derived cases\n"
+    for derived in ("", hash_derived()):
+        records[family] = {**records[family], "derived": derived}
+        section = make_page(records).partition(listed)[2].partition("\n## ")[0]
+        assert (f"- {family}\n" in section) == (not derived)
+
+
+def test_words_of_a_refusal_are_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "specs" / "own.py"
+    source.parent.mkdir()
+    monkeypatch.setattr("harness.inputs.list_inputs", lambda _family: (source,))
+
+    def hash_with(text: str) -> str:
+        source.write_text(text, encoding="utf-8")
+        return hash_inputs("own")
+
+    first = hash_with('if x > 1:\n    raise ValueError(f"ä {x}")\ny = "a"\n')
+    assert hash_with('if x > 1:\n    raise ValueError(\n        "another"\n    )\ny = "a"\n') == first
+    assert hash_with('if x > 2:\n    raise ValueError(f"ä {x}")\ny = "a"\n') != first
+    assert hash_with('if x > 1:\n    raise TypeError(f"ä {x}")\ny = "a"\n') != first
+    assert hash_with('if x > 1:\n    raise ValueError(f"ä {x}")\ny = "b"\n') != first

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from harness.inputs import hash_inputs
+from harness.inputs import hash_derived, hash_inputs
 from harness.judge import judge_cell
 from rockiln_kernels.archs import AMD_ARCHS, ARCHS
 from rockiln_kernels.pack.build import build_pack
@@ -57,7 +57,8 @@ def make_record(family: str, jobs: int) -> Record:
         for wish, future in futures.items():
             cells[_name_cell(wish)] = future.result()
             print(f"{_name_cell(wish)}: {len(cells[_name_cell(wish)]['faults'])} faults", file=sys.stderr)  # a program
-    return {"family": family, "inputs": hash_inputs(family), "gfxemu": gfxemu.__version__, "cells": cells}
+    inputs = {"inputs": hash_inputs(family), "derived": hash_derived()}
+    return {"family": family, **inputs, "gfxemu": gfxemu.__version__, "cells": cells}
 
 
 def _name_cell(wish: Wish) -> str:
@@ -125,6 +126,9 @@ def _list_notes(records: Mapping[str, Record], wishes: Sequence[Wish]) -> Iterat
     yield "\n## Faults\n"
     for record in records.values():
         yield from (f"- {fault}" for entry in record["cells"].values() for fault in entry["faults"])
+    yield "\n## Made before the newest derived cases\n"
+    yield "Of the cases that only the emulator runs, these records may lack some; those that are not listed have all.\n"
+    yield from (f"- {family}" for family, record in records.items() if record.get("derived") != hash_derived())
     yield "\n## Emulator\n"
     yield from (f"- {family}: gfxemu {record['gfxemu']}" for family, record in records.items())
     yield ""
