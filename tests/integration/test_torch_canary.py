@@ -102,6 +102,8 @@ def test_image_passes_and_its_checks_say_what_they_did(canary: Canary) -> None:
     assert "plugin: rockiln-torch" in said["own_packages"]
     assert "golden cases right on the CPU" in said["rockiln_ops"]
     assert "libraries compiled" in said["compile"]
+    counts = "{'attention_prefill': 1, 'rms_norm': 2, 'rope': 2, 'silu_and_mul': 1}"
+    assert f"{counts} in place of eager code" in said["block"]
     assert "gfx942: " in said["triton"]
     assert "gfx1100: " in said["triton"]
 
@@ -129,3 +131,11 @@ def test_without_an_op_smoke_is_red(canary: Canary, tmp_path: Path) -> None:
     assert '    "rope",\n' in text
     masks = mask_module(place, text.replace('    "rope",\n', ""), tmp_path)
     assert "rope" in canary.find_failed(masks, tmp_path, "rockiln_ops")["rockiln_ops"]
+
+
+def test_without_a_pattern_smoke_is_red(canary: Canary, tmp_path: Path) -> None:
+    place = f"/{SITE}/rockiln_torch/compile/patterns.py"
+    text = canary.read(place)
+    assert '    "rope": find_rope,\n' in text
+    masks = mask_module(place, text.replace('    "rope": find_rope,\n', ""), tmp_path)
+    assert "AssertionError" in canary.find_failed(masks, tmp_path, "block")["block"]

@@ -27,6 +27,7 @@ from rockiln_kernels.golden import read_golden
 from rockiln_kernels.table import read_table
 from rockiln_torch.dtypes import TORCH_DTYPES
 from rockiln_torch.forms import read_forms
+from rockiln_torch.op_table import OPS
 
 GOLDEN = Path("/run/rockiln/smoke/data/golden")
 WIDTHS = {1: torch.uint8, 2: torch.uint16}
@@ -77,6 +78,7 @@ def call_op(case, form):
 table, forms = read_table(), read_forms()
 golden = {path.stem for path in GOLDEN.glob("*.safetensors")}
 assert golden == table.keys(), f"the op table and the golden files differ by {sorted(golden ^ table.keys())}"
+assert set(OPS) == table.keys(), f"the op table and rockiln_torch differ by {sorted(set(OPS) ^ table.keys())}"
 missing = sorted(name for name in table if not hasattr(torch.ops.rockiln, name))
 assert not missing, f"torch.ops.rockiln lacks {missing}"
 for arch in list_pack_archs():
