@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -19,8 +20,11 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         beside_path.write_bytes(content)
         beside_path.replace(place)
-    except BaseException:
-        beside_path.unlink(missing_ok=True)
+    except BaseException as fault:
+        with suppress(OSError):  # it may be a folder, or lie in what is none
+            beside_path.unlink()
+        if isinstance(fault, OSError):
+            raise OSError(fault.errno, fault.strerror, str(path)) from fault  # nobody knows the file beside it
         raise
 
 

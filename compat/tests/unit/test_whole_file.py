@@ -27,8 +27,10 @@ def test_a_link_stays_a_link_and_nothing_is_left_beside(tmp_path: Path) -> None:
 def test_what_is_there_stays_where_writing_fails(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("before")
     (tmp_path / "file.part").mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError, match=r"file'$"):
         write_whole(tmp_path / "file", b"after")
+    with pytest.raises(FileNotFoundError, match=r"nowhere/file'$"):
+        write_whole(tmp_path / "nowhere" / "file", b"after")
     assert (tmp_path / "file").read_text() == "before"
 
 

@@ -73,7 +73,7 @@ def _translate(text: str) -> tuple[str, ...]:
     """Raises FindingsError where ROCm has not what one asks for: what compiles without it is something else."""
     translation = translate_flags(_split(text))
     if refused := translation.explain_refused():
-        raise FindingsError(refused)
+        raise FindingsError(refused, hint="leave it out of --nvcc-flags: without it ROCm compiles something else")
     return translation.arguments
 
 
