@@ -36,9 +36,7 @@ TENSORFLOW_VERSION = "2.19.1"
 OLDER_JAX_TESTS = tuple(
     f"tests/test_{name}.py" for name in ("composed", "emulated", "lowering", "partitioned", "sharded", "plugin")
 )
-OLDER_TORCH_TESTS = (
-    *(f"tests/test_{name}.py" for name in ("opcheck", "import", "native")), "tests/framework/test_edges.py",
-)  # fmt: skip
+OLDER_TORCH = ("tests/test_opcheck.py", "tests/test_import.py", "tests/test_native.py", "tests/framework/test_edges.py")
 NIGHTLY_FUZZING = ("--runs", "parsers=1000000", "--runs", "verifier=30000", "--runs", "rewrites=20000")
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
@@ -97,7 +95,6 @@ def nightly(session: nox.Session) -> None:
     session.notify("kernels_nightly")
     for version in TORCH_VERSIONS:
         session.notify(f"torch_nightly({version})")
-    session.notify("torch_sanitize")
     session.notify("tensorflow_nightly")
     for version in JAX_VERSIONS:
         session.notify(f"jax_nightly({version})")
@@ -212,7 +209,7 @@ def test_older_torch(session: nox.Session, version: str, environ: dict[str, str]
     editable = [word for path in own for word in ("-e", str(path))]
     session.run(python, "-m", "pip", "install", "--quiet", "--no-deps", *editable, external=True)
     known = {**environ, "ROCKILN_TEST_PACKS": str(packs)} if packs.exists() else environ
-    session.run(python, "-m", "pytest", *(session.posargs or OLDER_TORCH_TESTS), external=True, env=known)
+    session.run(python, "-m", "pytest", *(session.posargs or OLDER_TORCH), external=True, env=known)
 
 
 def test_torch(session: nox.Session, version: str, environ: dict[str, str]) -> None:
@@ -232,17 +229,6 @@ def torch(session: nox.Session, version: str) -> None:
 def torch_nightly(session: nox.Session, version: str) -> None:
     """The same with nothing left to the commit's rotation: every cell, more kernels and random calls."""
     test_torch(session, version, {"ROCKILN_NIGHTLY": "1"})
-
-
-@nox.session
-def torch_sanitize(session: nox.Session) -> None:
-    """rockiln-torch's library built with the sanitizers of addresses and undefined behaviour, under its tests."""
-    install_kernels(session)
-    session.install("--quiet", "hatchling>=1.27", f"torch=={TORCH_VERSIONS[0]}", "-e", f"{TORCH}[test]")
-    session.chdir(TORCH)
-    packs = ROOT / "build" / "torch-packs"
-    environ = {"ROCKILN_TEST_PACKS": str(packs)} if packs.exists() else {}
-    session.run("python", "tests/sanitize.py", *session.posargs, env=environ)
 
 
 def install_jax(session: nox.Session, version: str) -> None:
