@@ -32,6 +32,7 @@ CLASSES = (
      r"'(?:(?:cudaEGL|cudla|nv\w+|npp\w*|cuda_egl\w*|cudnn\w*)\.h\w*|cut(?:e|lass)/.*)' file not found"),
     ("headers that are not CUDA's", r"file not found"),
     ("CUresult and cudaError_t are one type", r"redefinition of '_cudaGetErrorEnum'"),
+    ("calls without a mask", r"is unavailable: without a mask"),
     ("a name or signature that HIP lacks", r"undeclared|unknown type|no matching|no member|cannot be referenced"),
 )
 
