@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from rockiln_jax import ops
+from rockiln_jax import explain, ops
 from rockiln_kernels.table import read_table
 
 
@@ -52,6 +52,14 @@ def test_what_is_no_call_is_told_with_shapes_and_rule() -> None:
         ops.topk_softmax(X, top=1.5)
     with pytest.raises(TypeError, match="eps is traced"):
         jax.jit(lambda eps: ops.rms_norm(X, WEIGHT, eps=eps))(1e-5)
+    with pytest.raises(TypeError, match="rms_norm: x is a str, of which JAX makes no array"):
+        ops.rms_norm("x", WEIGHT)
+    with pytest.raises(TypeError, match="rms_norm: x is a list, of which JAX makes no array"):
+        explain("rms_norm", [[1.0], [1.0, 2.0]], WEIGHT, arch="gfx942")
+    with pytest.raises(TypeError, match="rms_norm: x is key<fry>, not one of f32"):
+        ops.rms_norm(jax.random.key(0), WEIGHT)
+    with pytest.raises(TypeError, match="Q = nonsense is not one of e4m3"):
+        ops.rms_norm_fp8(X, WEIGHT, out_dtype="nonsense")
     with pytest.raises(TypeError, match="Q = bf16 is not one of e4m3"):
         ops.rms_norm_fp8(X, WEIGHT, out_dtype=jnp.bfloat16)
 

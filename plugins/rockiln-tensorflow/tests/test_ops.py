@@ -71,6 +71,8 @@ def test_what_is_no_call_is_told_with_shapes_and_rule() -> None:
         ops.rms_norm(X, tf.sparse.eye(3))
     with pytest.raises(TypeError, match="Q = bf16 is not one of e4m3"):
         ops.rms_norm_fp8(X, WEIGHT, out_dtype=tf.bfloat16)
+    with pytest.raises(TypeError, match="Q = nonsense is not one of e4m3"):
+        ops.rms_norm_fp8(X, WEIGHT, out_dtype="nonsense")
 
 
 @pytest.mark.parametrize(

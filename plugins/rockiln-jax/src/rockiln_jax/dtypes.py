@@ -21,6 +21,9 @@ _NAMES = {dtype: name for name, dtype in JAX_DTYPES.items()}
 
 
 def name_dtype(dtype: DTypeLike) -> str:
-    """rockiln's name, or JAX's where rockiln has none ("float64")."""
-    own = jnp.dtype(dtype)
+    """rockiln's name, or JAX's where rockiln has none ("float64", "key<fry>"), or what was given, which is no dtype."""
+    try:
+        own = jnp.dtype(dtype)
+    except TypeError:
+        return str(dtype)
     return _NAMES.get(own, own.name)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 from jax.core import Tracer
 
 from rockiln_jax.calls import OpParams
@@ -29,12 +29,23 @@ def call_op(op: str, *arrays: Any, copies: int = 1, **words: Any) -> Any:
     """
     form, params, given = bind_words(op, arrays, words)
     params = replace(params, copies=copies) if copies != 1 else params
-    there = [array if isinstance(array, jax.Array) else jnp.asarray(array) for array in given]
+    there = [make_array(op, *item) for item in zip(params.name_given(form), given, strict=True)]
     if not any(isinstance(array, Tracer) for array in there):  # values: nothing is traced, so nothing is differentiated
         outputs = apply_call(op, params, there)
     else:
         outputs = make_differentiable(op, params)(*there) if form.spec.gradient else bind_call(op, params, there)
     return outputs if len(outputs) > 1 else outputs[0]
+
+
+def make_array(op: str, name: str, value: Any) -> Array:
+    """What JAX makes of an argument. Raises TypeError for what is no array."""
+    if isinstance(value, Array):
+        return value
+    try:
+        return jnp.asarray(value)
+    except (TypeError, ValueError) as error:
+        kind = type(value).__name__
+        raise TypeError(f"{op}: {name} is a {kind}, of which JAX makes no array: {error}") from error
 
 
 def bind_words(op: str, arrays: tuple[Any, ...], words: dict[str, Any]) -> tuple[OpForm, OpParams, list[Any]]:

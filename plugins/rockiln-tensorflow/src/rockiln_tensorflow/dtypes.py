@@ -30,9 +30,12 @@ def find_dtype(name: str) -> Any:
 
 @lru_cache(maxsize=64)
 def name_dtype(dtype: Any) -> str:
-    """rockiln's name of what tf.as_dtype takes, or TensorFlow's where rockiln has none ("float64")."""
+    """rockiln's name of what tf.as_dtype takes, or TensorFlow's where rockiln has none ("float64"), or it is none."""
     import tensorflow as tf
 
-    own: str = tf.as_dtype(dtype).base_dtype.name
+    try:
+        own: str = tf.as_dtype(dtype).base_dtype.name
+    except TypeError:
+        return str(dtype)
     names = {tf.as_dtype(name).name: short for short, name in TYPE_NAMES.items()}
     return names.get(own, own)
