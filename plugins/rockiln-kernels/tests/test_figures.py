@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.figures import PAGE, make_page, read_figures
+from harness.figures import OF_EACH_OP, PAGE, make_page, read_figures
 from rockiln_kernels.archs import AMD_ARCHS
 from rockiln_kernels.table import read_families
 
@@ -26,8 +26,8 @@ def test_every_family_was_called_at_random() -> None:
     assert all(item["calls"] == 2000 and item["runs"] for item in figures.values())
 
 
-def test_whole_packs_were_compared_with_llvm() -> None:
+def test_packs_were_compared_with_llvm() -> None:
     figures = read_figures()["decoding"]
-    assert figures
-    assert set(figures) <= ARCHS
-    assert all(item["kernels"] > 600 for item in figures.values())
+    whole = {name: item for name, item in figures.items() if not name.endswith(OF_EACH_OP)}
+    assert all(item["kernels"] > 600 for item in whole.values())
+    assert {name.removesuffix(OF_EACH_OP) for name in figures} == ARCHS
