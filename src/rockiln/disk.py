@@ -63,6 +63,24 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644, *, hint: str = ""
                 raise
 
 
+def write_named(path: Path, content: bytes, *, hint: str = "") -> None:
+    """The same for a place that a user named: a link stays a link, and a device, a pipe and /dev/stdout are written to.
+
+    Not for names out of images and packages, whose links may lead anywhere.
+    """
+    if not _is_stream(path):
+        write_whole(path.resolve(), content, hint=hint)
+        return
+    with disk_faults_named(path, len(content), hint=hint), path.open("ab") as stream:
+        stream.write(content)
+
+
+def _is_stream(path: Path) -> bool:
+    """Something other than a regular file is there, or it is this process's own by /proc, as /dev/stdout is."""
+    leads = (path.parent.resolve(), *((path.readlink(),) if path.is_symlink() else ()))
+    return path.exists() and (not path.is_file() or any(lead.is_relative_to("/proc") for lead in leads))
+
+
 @contextmanager
 def _open_alone(path: Path) -> Iterator[BinaryIO]:
     """The file, empty and ours: who comes second waits, and then finds that the name stands for another file."""

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 from tomlkit.items import AoT
 
-from rockiln.disk import write_whole
+from rockiln.disk import write_named
 from rockiln.errors import UsageError
 from rockiln.matrix import Matrix, parse_matrix
 from rockiln.tables import list_words, parse_pin, quote, suggest
@@ -58,7 +58,7 @@ def bump(matrix: Matrix, candidate: str, wheels: Sequence[str], evidence: str, e
 
 def write_matrix_text(path: Path, text: str) -> None:
     """Replace matrix.toml in one step."""
-    write_whole(path, text.encode())
+    write_named(path, text.encode())
 
 
 def _read(path: Path) -> str:

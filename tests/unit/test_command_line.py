@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,13 @@ def test_folder_in_place_of_a_file_is_refused_before_any_work(
     code, said = run(capsys, *words, str(tmp_path))
     assert code == 2
     assert f"{words[-1]}: {tmp_path} is a folder" in said
+
+
+def test_bundle_does_not_take_the_place_of_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    code, said = run(capsys, "bundle", ROW, "--output", str(tmp_path / "pipe"))
+    assert code == 2
+    assert f"--output: {tmp_path / 'pipe'} is a device or a pipe" in said
 
 
 def test_tier_that_an_image_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from rockiln.disk import write_whole
+from rockiln.disk import write_named, write_whole
 from rockiln.errors import DiskError
 
 WRITE_FOR_EVER = """
 import sys
 from pathlib import Path
-from rockiln.disk import write_whole
+from rockiln.disk import write_named, write_whole
 while True:
     write_whole(Path(sys.argv[1]), sys.argv[2].encode() * 100_000)
     print(flush=True)
@@ -91,3 +91,37 @@ def test_killed_writers_leave_a_whole_file_and_let_go_of_it(tmp_path: Path) -> N
         assert content in {name.encode() * 100_000 for name in "abc"}
     write_whole(tmp_path / "file", b"last")
     assert names_in(tmp_path) == ["file"]
+
+
+def test_what_a_user_named_is_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    write_named(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+    assert names_in(tmp_path) == ["link", "real"]
+
+
+def test_what_a_user_named_may_be_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    write_named(tmp_path / "pipe", b"text")
+    reader.join()
+    assert found == [b"text"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_standard_output_is_written_to(tmp_path: Path) -> None:
+    program = "import pathlib, rockiln.disk; rockiln.disk.write_named(pathlib.Path('/dev/stdout'), b'text')"
+    with (tmp_path / "out").open("wb") as out:
+        subprocess.run([sys.executable, "-c", program], check=True, stdout=out)
+    assert (tmp_path / "out").read_bytes() == b"text"
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_full_device_stays_one_and_is_named() -> None:
+    with pytest.raises(DiskError, match="/dev/full: the disk is full"):
+        write_named(Path("/dev/full"), b"text")
+    assert Path("/dev/full").is_char_device()

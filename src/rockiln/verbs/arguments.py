@@ -93,6 +93,12 @@ def refuse_folder(path: Path, option: str) -> None:
         raise UsageError(f"{option}: {path} is a folder", hint=f"{option} names a file; name one in that folder")
 
 
+def refuse_stream(path: Path, option: str) -> None:
+    """And where the file is put in place as a whole: root would put it in the place of a device."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{option}: {path} is a device or a pipe", hint=f"{option} names a file")
+
+
 def refuse_input(path: Path, option: str, inputs: Iterable[Path | None]) -> None:
     """What is read is not written over, under whatever name it is given twice."""
     for one in inputs:

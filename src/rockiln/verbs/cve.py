@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rockiln.console import printable
-from rockiln.disk import write_whole
+from rockiln.disk import write_named
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.shape_faults import name_shape_fault
@@ -59,7 +59,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     rules = Rules(fail_on=fail_on, date=_choose_date(args.date, invocation), only_fixable=args.only_fixable)
     judgement = judge_findings(sbom, reports, waivers, rules, sbom_path.name)
     if args.vex:
-        write_whole(args.vex.absolute(), make_vex(judgement, sbom), hint="choose another place: --vex FILE")
+        write_named(args.vex.absolute(), make_vex(judgement, sbom), hint="choose another place: --vex FILE")
     for waiver in judgement.unused:
         invocation.console.warn(f"the waiver of {waiver.id} for {', '.join(waiver.packages)} is not needed any more")
     fault = None if args.fail_on == "never" else find_fault([judgement])

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from rockiln.built_values import has_value
-from rockiln.disk import write_whole
+from rockiln.disk import write_named
 from rockiln.errors import UsageError
 from rockiln.invocation import Invocation
 from rockiln.plan import PlannedTarget
@@ -35,7 +35,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     folders = {one.id: invocation.folders.target_path(one.id) for one in planned}
     budgets = {one.id: one.recipe.budget for one in planned}
     page = render_page(gather_facts(folders, budgets)).encode()
-    write_whole(path, page)
+    write_named(path, page)
     return Answer(text=f"{path}\n  {format_bytes(len(page))}, {len(planned)} of the matrix's targets", value=str(path))
 
 

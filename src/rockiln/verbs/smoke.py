@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rockiln.built_values import note_smoke, require_ended
+from rockiln.disk import write_named
 from rockiln.errors import UsageError
 from rockiln.image import Image
 from rockiln.invocation import Invocation
@@ -58,7 +59,8 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if args.junit:
         from rockiln.smoke import to_junit
 
-        args.junit.write_text(to_junit(answers[0].value), encoding="utf-8")  # type: ignore[arg-type]  # a SmokeReport
+        report = to_junit(answers[0].value)  # type: ignore[arg-type]  # a SmokeReport
+        write_named(args.junit.absolute(), report.encode(), hint="choose another place: --junit FILE")
     faults = [item.fault for item in answers if item.fault]
     return Answer(
         text="\n".join(item.text for item in answers),
