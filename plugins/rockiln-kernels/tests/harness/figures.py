@@ -104,8 +104,8 @@ def _list_mutation(entries: Figures) -> Iterator[str]:
 def _count_mutants(item: Mapping[str, Any]) -> tuple[object, ...]:
     missed = item["mutants"] - item["noticed"] - item["equivalent"]
     return (
-        item["seed"], item["mutants"], item["noticed"], f"{item['raw']:.1%}", item["equivalent"], item["proven"], missed,
-        f"{item['rate']:.1%}",
+        item["seed"], item["mutants"], item["noticed"], f"{item['raw']:.1%}", item["equivalent"], item["proven"],
+        missed, f"{item['rate']:.1%}",
     )  # fmt: skip
 
 
