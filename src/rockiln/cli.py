@@ -8,11 +8,12 @@ import contextlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import rockiln
-from rockiln.console import Console, printable, printable_lines
+from rockiln.console import Console, open_narration, printable, printable_lines
 from rockiln.errors import DiskError, RockilnError, UsageError
 from rockiln.folders import Folders
 from rockiln.invocation import Invocation
@@ -28,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
     if argv is None:
         _speak_utf8()
+        sys.stderr = open_narration()
     parser = make_parser()
     args = parser.parse_args(argv)
     os.umask(0o022)
@@ -35,9 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _answer(args)
     except RockilnError as error:
-        if args.debug:
-            raise
-        return _report(error)
+        return _report(error, debug=args.debug)
     except KeyboardInterrupt:
         print(f"rockiln: interrupted; {_find_verb(args.verb).interruption}", file=sys.stderr)
         return INTERRUPTED
@@ -45,10 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        if args.debug:
-            raise
         message = printable(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
-        return _report(DiskError(message, hint="is the path right, and may this user read and write there?"))
+        fault = DiskError(message, hint="is the path right, and may this user read and write there?")
+        return _report(fault.with_traceback(error.__traceback__), debug=args.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -107,7 +106,10 @@ def _speak_utf8() -> None:
         os.execv(sys.executable, (sys.executable, "-X", "utf8", *sys.orig_argv[1:]))  # noqa: S606  # no shell is wanted
 
 
-def _report(error: RockilnError) -> int:
+def _report(error: RockilnError, *, debug: bool = False) -> int:
+    """Behind its traceback, if that is asked for; the exit code is the same."""
+    if debug:
+        traceback.print_exception(error)
     print(printable_lines(f"rockiln: error: {error.message}"), file=sys.stderr)
     if error.hint:
         print(printable_lines(f"hint: {error.hint}"), file=sys.stderr)

@@ -5,12 +5,15 @@ Names of files are anybody's text: `printable` is what stands between them and a
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, Protocol, TextIO
+from typing import Any, Literal, Protocol, TextIO
 
 Unit = Literal["files", "bytes", "checks"]
 
@@ -35,6 +38,27 @@ def printable_lines(text: str) -> str:
 
 def _escape(character: str) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1]
+
+
+class _Heedless(io.FileIO):
+    """What cannot be written is let go."""
+
+    def write(self, data: Any) -> int:  # as io's own stub has it
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def open_narration() -> TextIO:
+    """Stderr in which nothing fails: closed, full or without a reader, it changes no result and no exit code."""
+    if sys.stderr is None:  # closed when Python began; the next file to be opened would get its number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+    raw = _Heedless(2, "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=True, write_through=True
+    )
 
 
 class Progress(Protocol):

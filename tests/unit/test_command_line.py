@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,6 +88,20 @@ def test_verbs_that_talk_to_a_registry_take_what_its_errors_advise(
     said = capsys.readouterr().out
     assert "--plain-http" in said
     assert "--ca FILE" in said
+
+
+def test_debug_shows_the_traceback_and_keeps_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "--debug", "plan", "nope")
+    assert code == 4
+    assert said.startswith("Traceback (most recent call last)")
+    assert 'rockiln: error: no target matches "nope"' in said
+
+
+@pytest.mark.parametrize("closing", ["2>&-", "2>/dev/full"])
+def test_a_closed_or_full_standard_error_changes_no_exit_code(closing: str) -> None:
+    command = f"exec {sys.executable} -m rockiln --project {ROOT} plan nope"
+    done = subprocess.run(["sh", "-c", f"{command} {closing}"], check=False, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (4, b"")
 
 
 @pytest.mark.parametrize("words", [("plan", ROW), ("bundle", ROW, "--output", "x"), ("push", ROW, "--to", "h/n")])

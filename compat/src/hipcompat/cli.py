@@ -7,12 +7,13 @@ import contextlib
 import os
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
 import hipcompat
 from hipcompat.answer import dump
-from hipcompat.console import explain_error, printable, printable_lines
+from hipcompat.console import explain_error, open_narration, printable, printable_lines
 from hipcompat.errors import CompatError, FileError, UsageError
 from hipcompat.paths import make_path
 from hipcompat.verbs.table import ALWAYS, VERBS, Verb
@@ -39,6 +40,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
+    if argv is None:
+        sys.stderr = open_narration()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):  # tests hand over streams that are no files
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name of any bytes is printable
@@ -51,9 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _answer(args)
     except CompatError as error:
-        if args.debug:
-            raise
-        return _report(error)
+        return _report(error, debug=args.debug)
     except KeyboardInterrupt:
         print("hipcompat: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -61,10 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        if args.debug:
-            raise
         message = printable(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
-        return _report(FileError(message, hint="is the path right, and may this user read and write there?"))
+        fault = FileError(message, hint="is the path right, and may this user read and write there?")
+        return _report(fault.with_traceback(error.__traceback__), debug=args.debug)
 
 
 def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
@@ -137,6 +137,9 @@ def _print_result(text: str) -> None:
         raise FileError(message, hint="make room where the output goes, or send it elsewhere") from fault
 
 
-def _report(error: CompatError) -> int:
+def _report(error: CompatError, *, debug: bool = False) -> int:
+    """Behind its traceback, if that is asked for; the exit code is the same."""
+    if debug:
+        traceback.print_exception(error)
     sys.stderr.write(explain_error(error))
     return error.exit_code

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import sys
+from typing import Any, TextIO
 
 from hipcompat.errors import CompatError
 
@@ -25,6 +29,27 @@ def quote(text: str) -> str:
 def printable_lines(text: str) -> str:
     """The same for a whole text: its own line ends (LF and CRLF) and tabs stay."""
     return "\r\n".join("\n".join(map(_show_line, part.split("\n"))) for part in text.split("\r\n"))
+
+
+class _Heedless(io.FileIO):
+    """What cannot be written is let go."""
+
+    def write(self, data: Any) -> int:  # as io's own stub has it
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def open_narration() -> TextIO:
+    """Stderr in which nothing fails: closed, full or without a reader, it changes no result and no exit code."""
+    if sys.stderr is None:  # closed when Python began; the next file to be opened would get its number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+    raw = _Heedless(2, "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=True, write_through=True
+    )
 
 
 def explain_error(error: CompatError) -> str:

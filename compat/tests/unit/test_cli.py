@@ -260,9 +260,21 @@ def test_help_has_examples_and_exit_codes(verb: Verb, capsys: pytest.CaptureFixt
     assert codes == sorted({"2", "130", *map(str, verb.exits)}, key=int)
 
 
-def test_debug_may_follow_the_verb() -> None:
-    with pytest.raises(errors.FileError, match="is not there"):
-        main(["scan", "--debug", "/nowhere"])
+@pytest.mark.parametrize("words", [("scan", "--debug", "/nowhere"), ("--debug", "scan", "/nowhere")])
+def test_debug_shows_the_traceback_and_keeps_the_exit_code(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == errors.FileError.exit_code
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback (most recent call last)")
+    assert "hipcompat: error: /nowhere is not there" in said
+
+
+@pytest.mark.parametrize("closing", ["2>&-", "2>/dev/full"])
+def test_a_closed_or_full_standard_error_changes_no_exit_code(closing: str) -> None:
+    command = f"exec {sys.executable} -c 'import sys; from hipcompat.cli import main; sys.exit(main())' scan /nowhere"
+    done = subprocess.run(["sh", "-c", f"{command} {closing}"], check=False, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (errors.FileError.exit_code, b"")
 
 
 def test_arguments_of_nvcc_without_two_dashes_are_told_where_they_stand(capsys: pytest.CaptureFixture[str]) -> None:

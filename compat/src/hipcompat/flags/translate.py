@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -46,8 +47,9 @@ class Translation:
         return refused and f"nvcc's flags ask for what ROCm has not: {refused}"
 
 
-def translate_flags(arguments: Sequence[str], *, archs: str | Sequence[str] = ()) -> Translation:
-    """Arguments as nvcc gets them (without its name) → Translation for clang++ and hipcc.
+def translate_flags(arguments: str | Sequence[str], *, archs: str | Sequence[str] = ()) -> Translation:
+    """Arguments as nvcc gets them (without its name), or one text that a shell would split → Translation for clang++
+    and hipcc.
 
     `archs` are LLVM's names (gfx942); without any, none is named, and clang takes gfx906. An argument that nvcc does
     not document is passed on: clang knows it or says so. Notes on equal arguments are given once. Raises UsageError
@@ -56,7 +58,8 @@ def translate_flags(arguments: Sequence[str], *, archs: str | Sequence[str] = ()
     became: list[str] = [f"--offload-arch={arch}" for arch in read_archs(archs, default="")]
     notes: dict[Note, None] = {}
     language = ""
-    for given, option, values in _split_options(arguments):
+    words = shlex.split(arguments) if isinstance(arguments, str) else arguments
+    for given, option, values in _split_options(words):
         if option is None:
             language = _follow_language(given, language, became)
             became.append(given)

@@ -16,7 +16,9 @@ from hipcompat.whole_file import write_whole
 
 _MARK = re.compile(r"hipcompat:[ \t]*ignore(-file)?(?:\[([\w+, *-]*)\])?")
 _NAME = re.compile(r"[\w+-]+")
-_ALONE = re.compile(r"^[ \t]*(?://|#|/\*)[^\n]*$")
+_ALONE = re.compile(r"[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*)*(?:(?://|/\*|#)[^\n]*)?$")
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*[a-z]+\b[^\n]*?/[/*]")
+"""A line of the preprocessor, up to its comment; one of # is Python's or the shell's."""
 SCHEMA = 1
 
 
@@ -57,16 +59,25 @@ def read_marks(text: Text) -> Marks:
             everywhere |= rules
             continue
         line, _ = text.find_position(match.start())
-        is_alone = _ALONE.match(text.line_at(match.start()))
-        line += bool(is_alone)
+        line += _is_alone(text.line_at(match.start()))
         by_line[line] = by_line.get(line, frozenset()) | rules
     return Marks(everywhere=frozenset(everywhere), by_line=by_line, named=tuple(named))
 
 
+def _is_alone(line: str) -> bool:
+    """Nothing but comments stands on a mark's line."""
+    if (directive := _DIRECTIVE.match(line)) and "hipcompat:" not in directive.group():
+        return False
+    return _ALONE.match(line) is not None
+
+
 def read_baseline(path: AnyPath) -> Counter[str]:
     """Fingerprints and how often each is known. Raises FileError where the file is no baseline."""
+    place = make_path(path)
+    if place.exists() and not place.is_file():
+        raise FileError(f"{path} is no file", hint="a baseline is what --write-baseline wrote")
     try:
-        value = json.loads(make_path(path).read_text(encoding="utf-8"))
+        value = json.loads(place.read_text(encoding="utf-8"))
         if value["schema"] != SCHEMA:
             raise FileError(
                 f"{path} has schema {value['schema']}, not {SCHEMA}", hint="write it anew: --write-baseline"

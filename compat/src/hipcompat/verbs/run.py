@@ -10,6 +10,7 @@ from types import TracebackType
 
 from hipcompat.answer import Answer
 from hipcompat.errors import FileError
+from hipcompat.paths import make_path
 from hipcompat.runtime import enable
 
 
@@ -23,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The script's exit code and exceptions are its own. FileError where it is missing."""
-    if not args.module and not Path(args.script).exists():
+    """The script's exit code and exceptions are its own. FileError where it is missing, UsageError for no name."""
+    if not args.module and not make_path(args.script).exists():
         raise FileError(f"{args.script} is not there", hint="hipcompat run SCRIPT, or -m MODULE")
     handle = enable(errors=False, pynvml=args.pynvml)
     sys.stderr.writelines(f"hipcompat: {one.part}: {one.reason}\n" for one in handle.skipped)

@@ -175,6 +175,11 @@ def test_options_for_another_program_keep_their_dashes() -> None:
     )  # fmt: skip
 
 
+def test_one_text_is_split_as_a_shell_splits() -> None:
+    text = "-O3 -DNAME='a b' -lcudnn"
+    assert translate_flags(text) == translate_flags(["-O3", "-DNAME=a b", "-lcudnn"])
+
+
 def test_every_option_says_why_or_what() -> None:
     assert not [option.names for option in OPTIONS if option.kind in {"dropped", "refused"} and not option.reason]
     assert len(BY_NAME) == sum(len(option.names) for option in OPTIONS), "two options share a name"
