@@ -211,6 +211,33 @@ def make_bf16_math() -> Case:
     return Case(inputs=(narrow(x),), outputs=outputs, expected=(narrow(x + 1), x * 3))
 
 
+FP8 = np.concatenate((
+    F32[:16] * 37, F32[:16] / 1000, (0.0, -0.0, 1.0625, 1.1875, 2.25, -2.75, 17.0, 19.0, 240.0, 250.0, 448.0, -464.0),
+    (480.0, -1e6, 57344.0, 61440.0, 2.0**-9, 2.0**-10, 3 * 2.0**-10, -(2.0**-16), 2.0**-17, 3 * 2.0**-17, 7e-3, 1e-9),
+    (0.875, 1.125, 208.0, 232.0, 6.5, 7.5, 13.0, 15.0),
+)).astype(np.float32)  # fmt: skip
+"""64 numbers: ties, those below the normal, the largest of each kind, and beyond."""
+
+
+def make_fp8_convert() -> Case:
+    """Nearest, ties to even, and no infinity: e4m3 to 448, where fnuz ends at 240, and e5m2 to 57344."""
+    codes, values = zip(_to_fp8(FP8, mantissa=3, bias=7, last=0x7E), _to_fp8(FP8, mantissa=2, bias=15, last=0x7B),
+                        strict=True)  # fmt: skip
+    zeros = (np.zeros(64, np.uint8),) * 2
+    return Case(inputs=(FP8,), outputs=(*zeros, ZERO_F[:64], ZERO_F[:64]), expected=(*codes, *values))
+
+
+def _to_fp8(x: Array, mantissa: int, bias: int, last: int) -> tuple[Array, Array]:
+    """Codes and the numbers that they mean, by OCP's 8-bit specification; `last` is the code of the largest."""
+    code = np.arange(last + 1)
+    exponent, rest = code >> mantissa, (code & (1 << mantissa) - 1) / (1 << mantissa)
+    numbers = np.where(exponent > 0, 1 + rest, rest) * 2.0 ** (np.maximum(exponent, 1) - bias)
+    distances = np.abs(np.abs(x.astype(np.float64))[:, None] - numbers)
+    is_nearest = distances == distances.min(1, keepdims=True)
+    chosen = (is_nearest * (2 - code % 2)).argmax(1)  # of two that are as near, the even code
+    return (chosen + 128 * np.signbit(x)).astype(np.uint8), np.copysign(numbers[chosen], x).astype(np.float32)
+
+
 def make_group_tile() -> Case:
     """Tiles of 16."""
     return Case(inputs=(I32[:128],), outputs=(ZERO_I[:8],), expected=(I32[:128].reshape(8, 16).sum(1),), block=128)

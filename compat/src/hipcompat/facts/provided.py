@@ -61,5 +61,8 @@ STANDALONE = frozenset({
 })  # fmt: skip
 """Headers that stand over HIP's own alone, so that renamed source may include them."""
 
-HEADERS = frozenset((*_BY_HEADER, *(name for name in PROVIDED if "/" in name)))
+BEFORE: Mapping[str, str] = {"cuda_fp8.h": "hipcompat/fp8.h"}
+"""A header of CUDA → the header of hipcompat that must come before HIP's header of that purpose."""
+
+HEADERS = frozenset((*_BY_HEADER, *BEFORE.values(), *(name for name in PROVIDED if "/" in name)))
 """All of them by the names under which they are included."""

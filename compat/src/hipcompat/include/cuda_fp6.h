@@ -2,4 +2,5 @@
 #pragma once
 
 #include <hipcompat/runtime.h>
+#include <hipcompat/fp8.h>
 #include <hip/hip_fp6.h>

@@ -46,6 +46,8 @@ _OWN = {
     "cublas.h": "hipcompat/blas.h", "cublas_api.h": "hipcompat/blas.h", "cuda_bf16.h": "hipcompat/bf16.h",
     "cuda_fp16.h": "hipcompat/fp16.h", "cooperative_groups.h": "hipcompat/block_tiles.h",
 }  # fmt: skip
+_BEFORE = dict.fromkeys(("hip/hip_fp8.h", "hip/hip_fp6.h", "hip/hip_fp4.h", "hipblaslt/hipblaslt.h"), "hipcompat/fp8.h")
+"""What HIP's fp8 header comes in by, and the own header that must come before."""
 
 
 def make_headers() -> Mapping[str, str]:
@@ -89,7 +91,8 @@ def find_renamed(facts: Mapping[str, Fact], api: str) -> Iterator[tuple[str, str
 
 
 def _format_header(fact: Fact) -> str:
-    lines = ["#include <hipcompat/runtime.h>\n", f"#include <{fact.hip}>\n"]
+    before = [f"#include <{_BEFORE[fact.hip]}>\n"] if fact.hip in _BEFORE else []
+    lines = ["#include <hipcompat/runtime.h>\n", *before, f"#include <{fact.hip}>\n"]
     if fact.api == "cub":
         lines.append("#include <hipcompat/names/cub.h>\n")
     apis = next((apis for prefix, apis in _BY_TARGET if fact.hip.startswith(prefix)), ())

@@ -105,13 +105,12 @@ def _list_implicit_headers(unit: Unit) -> str:
 
 
 def _list_missing_headers(unit: Unit, became: str) -> str:
-    """Lines that include what only hipcompat's headers have: names that HIP lacks and that are used here."""
+    """Lines that include what only hipcompat's headers have: names that HIP lacks, and types that it lacks on a GPU."""
     names = {match.group() for match in _IDENTIFIER.finditer(unit.text)}
     named = {name for name in names if name in provided.PROVIDED and not find_hip_name(name)}
-    used = {provided.PROVIDED[name] for name in named if not defines_itself(unit, name)}
-    return "".join(
-        f"#include <{header}>\n" for header in sorted(used & provided.STANDALONE) if f"<{header}>" not in became
-    )
+    used = {provided.PROVIDED[name] for name in named if not defines_itself(unit, name)} & provided.STANDALONE
+    used |= {provided.BEFORE[include.name] for include in unit.includes if include.name in provided.BEFORE}
+    return "".join(f"#include <{header}>\n" for header in sorted(used) if f"<{header}>" not in became)
 
 
 def _find_string_edits(unit: Unit) -> Iterator[Edit]:

@@ -42,3 +42,9 @@ def test_generated_headers_that_are_no_longer_made_go_away(tmp_path: Path) -> No
     own_path.write_text("// by hand\n")
     write_headers(tmp_path)
     assert (old_path.exists(), own_path.exists()) == (False, True)
+
+
+def test_hips_fp8_header_is_included_by_way_of_ours_wherever_it_comes_in() -> None:
+    for name in ("cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cublasLt.h"):
+        included = re.findall(r"#include <(\S+)>", (SHIM_PATH / name).read_text(encoding="utf-8"))
+        assert included[:2] == ["hipcompat/runtime.h", "hipcompat/fp8.h"], name

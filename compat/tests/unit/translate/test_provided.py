@@ -92,3 +92,15 @@ def test_names_that_hip_has_under_another_name_bring_none() -> None:
 def test_memory_for_tiles_brings_its_header() -> None:
     source = b"__global__ void k() { __shared__ cooperative_groups::block_tile_memory<256> room; }\n"
     assert b"#include <hipcompat/block_tiles.h>\n" in rename(source, PurePath("k.cu")).content
+
+
+def test_fp8_brings_the_header_that_has_its_types_on_every_gpu(tmp_path: Path) -> None:
+    source = b"#include <cuda_fp8.h>\n__global__ void k(__nv_fp8_e4m3 *o, float *x) { *o = __nv_fp8_e4m3(*x); }\n"
+    became = rename(source, PurePath("k.cu")).content
+    assert became.startswith(b"#include <hip/hip_runtime.h>\n#include <hipcompat/fp8.h>\n#include <hip/hip_fp8.h>\n")
+    assert rename(became, PurePath("k.hip")).content == became
+    (tmp_path / "k.cu").write_bytes(source)
+    (file,) = translate_tree([tmp_path], Target())
+    assert file.find_headers() == ("hipcompat/fp8.h",)
+    (tmp_path / "k.cu").write_bytes(became)
+    assert not [found for found in scan([tmp_path], Target()).findings if found.rule != "fp8-flavour"]
