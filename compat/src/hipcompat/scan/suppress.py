@@ -16,7 +16,7 @@ from hipcompat.whole_file import write_whole
 
 _MARK = re.compile(r"hipcompat:[ \t]*ignore(-file)?(?:\[([\w+, *-]*)\])?")
 _NAME = re.compile(r"[\w+-]+")
-_ALONE = re.compile(r"[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*)*(?:(?://|/\*|#)[^\n]*)?$")
+_ALONE = re.compile(r"[ \t]*(?:/\*(?:[^*\n]|\*(?!/))*\*/[ \t]*)*(?:(?://|#)[^\n]*|/\*(?:[^*\n]|\*(?!/))*)?$")
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*[a-z]+\b[^\n]*?/[/*]")
 """A line of the preprocessor, up to its comment; one of # is Python's or the shell's."""
 SCHEMA = 1

@@ -32,7 +32,6 @@ ANSWERS: dict[str, Answer] = {
     "last-error": surroundings.judge_last_error,
     "texture-fetch": surroundings.judge_texture_fetch,
 }  # fmt: skip
-_ONCE_PER_NAME = frozenset(("nvml", "cudnn", "nvtx", "library-missing", "api-too-new", "fp8-flavour", "bf16-type"))
 _MISSING = frozenset(("api-missing", "device-function", "nvml", "cudnn", "nvtx", "library-missing", "api-too-new"))
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(?:el)?if")
 _CAPTURING = frozenset(("capture", "capture-refused"))
@@ -63,7 +62,6 @@ def _find_code_hits(unit: Unit) -> tuple[tuple[Hit, ...], Counter[str]]:
 
 
 def _find_names(unit: Unit, renamed: Counter[str]) -> Hits:
-    once: set[tuple[str, str]] = set()
     own: dict[str, bool] = {}
     captures: list[Hit] = []
     is_capturing = False
@@ -81,20 +79,10 @@ def _find_names(unit: Unit, renamed: Counter[str]) -> Hits:
                 captures.append(Hit(rule="capture-call", start=match.start(), end=match.end(), detail=name))
         elif question in ANSWERS:
             yield from ANSWERS[question](unit, match.start(), match.end())
-        elif question and _stands(unit, meaning, match, own) and not _is_repeated(question, name, once):
+        elif question and _stands(unit, meaning, match, own):
             yield Hit(rule=question, start=match.start(), end=match.end(), detail=name)
     if is_capturing:
         yield from captures
-
-
-def _is_repeated(question: str, name: str, once: set[tuple[str, str]]) -> bool:
-    if question not in _ONCE_PER_NAME:
-        return False
-    key = (question, name)
-    if key in once:
-        return True
-    once.add(key)
-    return False
 
 
 def _stands(unit: Unit, meaning: Meaning, match: re.Match[str], own: dict[str, bool]) -> bool:
