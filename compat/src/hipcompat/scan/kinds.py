@@ -37,6 +37,8 @@ CXX_WORDS = (
     b"cucomplex", b"optix", b"cutensor", b"cute/", b"nvsci", b"__half2", b"cufile", b"float4", b"texture", b"culibrary",
     b"compute_", b"arch=sm_", b"cudriver", b"hipd", b"hipmem",
     b"hipruntimeget", b"libnv", b"libnccl", b"cukernel", b"cuarray", b"cutex", b"cusurf",
+    b"nvinfer", b"nvonnx", b"nvuff", b"nvcaffe", b"cupti", b"nvperf", b"cudss", b"nvfatbin", b"nvcuvid", b"cuvid",
+    b"nvencode", b"nvcomp", b"custatevec",
 )  # fmt: skip
 """In small letters; a file without any of them is not read further."""
 PYTHON_WORDS = (

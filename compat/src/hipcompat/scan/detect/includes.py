@@ -19,6 +19,9 @@ _KINDS = (
     ("nvtx", re.compile(r"(?:nvtx3/)?nv(?:Tools|tx)\w*\.h(?:pp)?$")),
     ("library-missing", re.compile(
         r"nvshmem\w*\.h$|npp\w*\.h$|nvjpeg\w*\.h$|cufile\.h$|nvJitLink\.h$|optix\w*\.h$|nvsci\w+\.h$|nvmedia\w*\.h$|cutensor\w*\.h$"
+        r"|Nv(?:Infer|OnnxParser|UffParser|CaffeParser)\w*\.h$|cupti\w*\.h$|nvperf_\w+\.h$|cudss\w*\.h$|nvfatbin\.h$"
+        r"|cudaProfiler\.h$|nvcuvid\.h$|cuviddec\.h$|nvEncodeAPI\.h$|nvcomp(?:\.h$|/)|cu(?:statevec|tensornet)\w*\.h$"
+        r"|cu(?:blas|solver)M[gp]\.h$|cu(?:blas|fft|solver|rand)dx\.hpp$"
         r"|cudaEGL\.h$|cuda_egl_interop\.h$|cuda_vdpau_interop\.h$|cudla\.h$|nvPTXCompiler\.h$|cutlass/|cute/|flashinfer/"
     )),
 )  # fmt: skip

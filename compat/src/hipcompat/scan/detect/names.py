@@ -14,7 +14,8 @@ _TEXTURE_OBJECTS = re.compile(
     r"cudaCreate(?:Texture|Surface)Object$|cudaBindTexture\w*$|cu(?:Tex|Surf)ObjectCreate$|cuTexRef\w+$"
 )
 _LIBRARY = re.compile(
-    r"(?:npp[a-z]*[A-Z]|nppi|nvjpeg[A-Z]|cuFile[A-Z]|optix[A-Z]|nvJitLink[A-Z]|NvSci[A-Z]|NvMedia|cutensor[A-Z]|nvshmemx?_)\w+$"
+    r"(?:npp[a-z]*[A-Z]|nppi|nvjpeg[A-Z]|cuFile[A-Z]|optix[A-Z]|nvJitLink[A-Z]|NvSci[A-Z]|NvMedia|cutensor[A-Z]|nvshmemx?_"
+    r"|cupti[A-Z]|cudss[A-Z]|nvFatbin[A-Z]|nvcomp[A-Z]|custatevec[A-Z]|cutensornet[A-Z]|cuvid[A-Z])\w+$"
 )
 _CAPTURE = frozenset(("cudaEventQuery", "cudaStreamAddCallback", "cudaDeviceSetCacheConfig", "cudaFuncSetCacheConfig",
                       "cudaMemPoolCreate", "cudaMemPoolDestroy", "cudaMemPoolTrimTo"))  # fmt: skip
