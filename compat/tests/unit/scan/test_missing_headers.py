@@ -11,8 +11,8 @@ from hipcompat.scan import Target, scan
 MISSING = (
     "NvInfer.h", "NvInferRuntime.h", "NvOnnxParser.h", "cupti.h", "cupti_activity.h", "nvperf_host.h", "cudss.h",
     "nvfatbin.h", "cudaProfiler.h", "nvcuvid.h", "cuviddec.h", "nvEncodeAPI.h", "nvcomp.h", "nvcomp/lz4.h",
-    "custatevec.h", "cutensornet.h", "cublasMp.h", "cusolverMp.h", "cusolverMg.h", "cublasdx.hpp", "cufftdx.hpp", "cusolverdx.hpp",
-    "curanddx.hpp",
+    "custatevec.h", "cutensornet.h", "cublasMp.h", "cusolverMp.h", "cusolverMg.h", "cublasdx.hpp", "cufftdx.hpp",
+    "cusolverdx.hpp", "curanddx.hpp",
 )  # fmt: skip
 CALLS = ("cuptiActivityEnable(k)", "cudssCreate(&h)", "nvFatbinCreate(&h, o, 1)", "custatevecCreate(&h)")
 

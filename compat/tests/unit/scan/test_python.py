@@ -37,7 +37,7 @@ ASKS = (
     "import torch\nx = torch.version.cuda and torch.version.cuda.split('.')[0] == '12'",
     "import torch\nx = torch.version.cuda.split('.') if torch.version.cuda else []",
     "import torch\nif torch.version.cuda is not None:\n    x = torch.version.cuda.split('.')",
-    "import torch\ndef f():\n    if torch.version.hip:\n        return 1\n    return torch.version.cuda.split('.')",
+    "import torch\ndef f():\n    if f(torch.version.hip):\n        return 1\n    return torch.version.cuda.split('.')",
     "import torch\nassert torch.version.hip is None\nx = torch.version.cuda.split('.')",
     "import torch\ntry:\n    x = torch.version.cuda.split('.')\nexcept AttributeError:\n    x = []",
     "import torch\nv = torch.version.cuda\nif v is None:\n    raise SystemExit\nv.split('.')",
@@ -54,6 +54,11 @@ def test_what_raises_for_none_is_an_error(text: str) -> None:
 @pytest.mark.parametrize("text", ASKS)
 def test_what_asks_first_raises_nothing(text: str) -> None:
     assert {rule for rule, _ in _find(text)} == {"torch-version-cuda"}
+
+
+def test_what_follows_a_return_where_hip_is_set_has_no_finding() -> None:
+    text = "import torch\ndef f():\n    if torch.version.hip:\n        return 1\n    return torch.version.cuda[0]"
+    assert _find(text) == []
 
 
 def test_a_version_in_a_variable_raises_where_it_is_used() -> None:

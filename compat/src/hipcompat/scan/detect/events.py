@@ -17,6 +17,8 @@ from hipcompat.scan.detect.python_flow import (
     join_dotted,
     resolve,
 )  # fmt: skip
+from hipcompat.scan.detect.python_guards import find_dead
+from hipcompat.scan.regions import is_inside
 
 Kind = Literal["import", "name", "string", "compare", "capability", "version", "keyword"]
 _IMPORT = re.compile(
@@ -28,6 +30,7 @@ _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*")
 LAUNCH = frozenset(("num_ctas", "num_warps"))
 """Keywords of a launch by Triton that are events, where they have a constant."""
 _KEYWORD = re.compile(r"\b(num_ctas|num_warps)\s*=\s*(\d+)\b")
+_GUARDS = re.compile(r"version\b|is_(?:hip|rocm)\b", re.IGNORECASE)
 LONGEST_AST = 2_000_000
 """Characters of a Python file beyond which the tree is not built: it takes fifty times as much memory."""
 
@@ -72,7 +75,13 @@ class _Reader:
             self._lines.append(match.end())
 
     def read(self, tree: ast.AST) -> Iterator[Event]:
+        """What a ROCm build of torch may come to."""
         aliases = find_aliases(tree)
+        dead = find_dead(tree, aliases) if _GUARDS.search(self._raw) else ()
+        found = tuple((self._offset(*start), self._offset(*end)) for start, end in dead)
+        yield from (event for event in self._read_all(tree, aliases) if not is_inside(found, event.start))
+
+    def _read_all(self, tree: ast.AST, aliases: dict[str, str]) -> Iterator[Event]:
         yield from self._read_values(tree, aliases)
         inner: set[int] = set()
         for node in ast.walk(tree):
