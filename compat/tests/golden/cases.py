@@ -238,6 +238,23 @@ def _to_fp8(x: Array, mantissa: int, bias: int, last: int) -> tuple[Array, Array
     return (chosen + 128 * np.signbit(x)).astype(np.uint8), np.copysign(numbers[chosen], x).astype(np.float32)
 
 
+def make_nan_extremes() -> Case:
+    """Every pair of 8 numbers, as bits: -inf, -1, -0, 0, the least below the normal, 1, inf, and a NaN with a sign."""
+    brain, half = ([0xFF80, 0xBF80, 0x8000, 0, 1, 0x3F80, 0x7F80, 0xFFC1],
+                   [0xFC00, 0xBC00, 0x8000, 0, 1, 0x3C00, 0x7C00, 0xFE01])  # fmt: skip
+    inputs, expected = [], []
+    for bits in (brain, half):
+        numbers = np.array([*bits[:7], 0x7FFF], np.uint16)  # in order; the canonical NaN last
+        left, right = np.divmod(np.arange(64), 8)
+        has_nan = (left == 7) | (right == 7)
+        least, most = np.where(has_nan, 7, np.minimum(left, right)), np.maximum(left, right)
+        inputs += [np.array(bits, np.uint16)[places] for places in (left, right)]
+        expected += [numbers[least], numbers[most]]
+    brains = (*expected[:2], *expected[:2])
+    outputs = (np.zeros(64, np.uint16),) * 6
+    return Case(inputs=tuple(inputs), outputs=outputs, expected=(*brains, *expected[2:]))
+
+
 def make_group_tile() -> Case:
     """Tiles of 16."""
     return Case(inputs=(I32[:128],), outputs=(ZERO_I[:8],), expected=(I32[:128].reshape(8, 16).sum(1),), block=128)

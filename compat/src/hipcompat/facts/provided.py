@@ -37,6 +37,7 @@ _BY_HEADER = {
         "cudaGraphicsResourceSetMapFlags cudaLimitPersistingL2CacheSize make_cudaExtent make_cudaPitchedPtr "
         "make_cudaPos"
     ),
+    "hipcompat/nan_extremes.h": "__hmax2_nan __hmax_nan __hmin2_nan __hmin_nan",
     "hipcompat/pipeline.h": (
         "cuda/pipeline cuda::make_pipeline cuda::pipeline cuda::pipeline_consumer_wait_prior cuda::pipeline_role "
         "cuda::pipeline_shared_state"
@@ -57,7 +58,7 @@ PROVIDED: Mapping[str, str] = {name: header for header, names in _BY_HEADER.item
 
 STANDALONE = frozenset({
     "hipcompat/bf16.h", "hipcompat/block_tiles.h", "hipcompat/cache_hints.h", "hipcompat/fft.h",
-    "hipcompat/integer_extremes.h", "hipcompat/overloads.h", "hipcompat/rounding.h",
+    "hipcompat/integer_extremes.h", "hipcompat/nan_extremes.h", "hipcompat/overloads.h", "hipcompat/rounding.h",
 })  # fmt: skip
 """Headers that stand over HIP's own alone, so that renamed source may include them."""
 

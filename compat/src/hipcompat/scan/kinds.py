@@ -38,7 +38,7 @@ CXX_WORDS = (
     b"compute_", b"arch=sm_", b"cudriver", b"hipd", b"hipmem",
     b"hipruntimeget", b"libnv", b"libnccl", b"cukernel", b"cuarray", b"cutex", b"cusurf",
     b"nvinfer", b"nvonnx", b"nvuff", b"nvcaffe", b"cupti", b"nvperf", b"cudss", b"nvfatbin", b"nvcuvid", b"cuvid",
-    b"nvencode", b"nvcomp", b"custatevec",
+    b"nvencode", b"nvcomp", b"custatevec", b"surface",
 )  # fmt: skip
 """In small letters; a file without any of them is not read further."""
 PYTHON_WORDS = (

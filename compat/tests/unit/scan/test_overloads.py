@@ -26,6 +26,8 @@ REFUSED = {
     "#include <cuda.h>\nvoid f(CUfunction k, CUfunction_attribute a) { cuFuncSetAttribute(k, a, 4); }":
         "cuFuncSetAttribute",
     "#include <cuda.h>\nvoid f() { cuLinkCreate(0, nullptr, nullptr, s); }": "cuLinkCreate without nvrtc.h",
+    "surface<void, 2> target;": "surface",
+    "extern surface < void, 1 + 1 > target;\nvoid f() { g(&target); }": "surface",
     "size_t f() { return cublasLtGetVersion(); }": "cublasLtGetVersion",
     "using namespace cooperative_groups;\n__global__ void k() { auto g = labeled_partition(t, 1); }":
         "labeled_partition",
@@ -36,6 +38,9 @@ REFUSED = {
     CUB + "__global__ void k(int *x) { x[0] = CUB_QUOTIENT_CEILING(x[0], 8); }": "CUB_QUOTIENT_CEILING",
 }  # fmt: skip
 TAKEN = (
+    "texture<float, 2> source;",
+    "template <class T> struct surface {};\nsurface<int> own;\nmesh::surface<void, 2> *theirs;",
+    "__global__ void k(__nv_bfloat16 *x, half2 *y) { *x = __hmin_nan(x[1], x[2]); *y = __hmax2_nan(y[1], y[2]); }",
     "__global__ void k(__nv_bfloat162 *x) { x[0] = __hmax2(x[1], x[2]); }",
     "__global__ void k(const half *p, half *q) { q[0] = __ldg(p + 1); }",
     "__global__ void k(int *y, unsigned long long v, unsigned u) { y[0] = __ffsll(v) + __ffs(u); }",

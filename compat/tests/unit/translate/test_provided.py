@@ -104,3 +104,9 @@ def test_fp8_brings_the_header_that_has_its_types_on_every_gpu(tmp_path: Path) -
     assert file.find_headers() == ("hipcompat/fp8.h",)
     (tmp_path / "k.cu").write_bytes(became)
     assert not [found for found in scan([tmp_path], Target()).findings if found.rule != "fp8-flavour"]
+
+
+def test_an_extreme_that_keeps_nan_brings_its_header() -> None:
+    source = b"__global__ void k(__nv_bfloat16 *x) { *x = __hmin_nan(x[1], x[2]); }\n"
+    became = b"#include <hip/hip_runtime.h>\n#include <hipcompat/nan_extremes.h>\n"
+    assert rename(source, PurePath("k.cu")).content == became + source.replace(b"__nv_bfloat16", b"__hip_bfloat16")

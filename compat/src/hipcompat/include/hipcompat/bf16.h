@@ -35,6 +35,7 @@ __host__ __device__ inline __hip_bfloat162 make_bfloat162(__hip_bfloat16 low, __
     return __hip_bfloat162{low, high};
 }
 #include <hipcompat/half_atomics.h>
+#include <hipcompat/nan_extremes.h>
 #include <hipcompat/unmasked.h>
 
 HIPCOMPAT_UNMASKED_SHUFFLES(__hip_bfloat16)

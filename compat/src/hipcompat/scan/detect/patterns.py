@@ -72,6 +72,8 @@ _PASTED = re.compile(
     r"\b(cuda\w*|cu(?:blas|fft|rand|sparse|solver)\w*|cu(?:[A-Z]\w*)?|CU(?:DA|BLAS|FFT|RAND|SPARSE|SOLVER)?_\w*)(?=\s*##)"
     r"|(?<=##)\s*(cuda[A-Z]\w*)"
 )
+_SURFACE = re.compile(r"(?<![\w.>:])(surface)\s*<\s*void\b(?=[^<>;{}()]*>)")
+"""CUDA's template of surface references, which CUDA 12 has no more; HIP has texture references only."""
 _NEAR = 200
 """Characters of a line before and after a place that may say what it is about."""
 _NO_NAME_BEFORE = frozenset(" \t\n(,<;{}!&*=[>+-|?")
@@ -110,6 +112,8 @@ def _find_more(unit: Unit) -> Hits:
         yield from (hit for hit in _simple(_CUB_MACRO, "cub-missing", text) if _is_cubs_macro(unit, hit))
     if "warpSize" in text:
         yield from _simple(_WARP_COMPARE, "warp-32", text)
+    if "surface" in text:
+        yield from _simple(_SURFACE, "api-missing", text)
     if "thrust" in text:
         yield from _simple(_THRUST, "thrust-cuda", text)
     if "cooperative_groups" in text:
