@@ -38,7 +38,8 @@ CXX_WORDS = (
     b"compute_", b"arch=sm_", b"cudriver", b"hipd", b"hipmem",
     b"hipruntimeget", b"libnv", b"libnccl", b"cukernel", b"cuarray", b"cutex", b"cusurf",
     b"nvinfer", b"nvonnx", b"nvuff", b"nvcaffe", b"cupti", b"nvperf", b"cudss", b"nvfatbin", b"nvcuvid", b"cuvid",
-    b"nvencode", b"nvcomp", b"custatevec", b"surface",
+    b"nvencode", b"nvcomp", b"custatevec", b"hipcreate", b"hipbind",
+    b"hiptex", b"hipevent", b"hipstream", b"hipfunc", b"hipgetlast", b"hipfilter", b"hipctx", b"hipblaslt", b"surface",
 )  # fmt: skip
 """In small letters; a file without any of them is not read further."""
 PYTHON_WORDS = (

@@ -51,13 +51,32 @@ def find_meaning(name: str) -> Meaning | None:
     if name in provided.PROVIDED:
         return Meaning(hip=name)
     fact = read_facts().get(name) if name not in _NOT_ITS_OWN else None
-    question = _OTHER.get(name) or _match_patterns(name)
+    question = _ask(name) or _ask_translated(name, fact)
     if not question and fact is None and name in _find_newer_names():
         return Meaning(question="api-too-new", fact=_find_newer_names()[name])
     hip = fact.hip if fact and fact.is_mapped and fact.hip != name else ""
     if not question and fact is not None:
         question = _question_of(fact)
     return Meaning(question=question, hip=hip, fact=fact) if question or hip else None
+
+
+def _ask(name: str) -> str:
+    return _OTHER.get(name) or _match_patterns(name)
+
+
+def _ask_translated(name: str, fact: Fact | None) -> str:
+    """Of a name of HIP what is asked of CUDA's, so that no warning ends with translation alone; of CUDA's other names
+    for the same (cuEventQuery), too."""
+    if fact is None:
+        return _find_translated().get(name, "")
+    return _find_translated().get(fact.hip, "") if fact.is_mapped and not _question_of(fact) else ""
+
+
+@functools.cache
+def _find_translated() -> Mapping[str, str]:
+    """Names of HIP that translation writes for a name of CUDA with a question, and the question."""
+    facts = [fact for fact in read_facts().values() if fact.is_mapped and fact.hip and fact.hip != fact.name]
+    return {fact.hip: question for fact in facts if (question := _ask(fact.name))}
 
 
 @functools.cache

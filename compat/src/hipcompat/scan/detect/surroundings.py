@@ -80,11 +80,11 @@ def _is_index(before: str) -> bool:
 
 
 def judge_last_error(unit: Unit, start: int, end: int) -> Hits:
-    """cudaGetLastError(); as a statement of its own."""
+    """cudaGetLastError(), or HIP's, as a statement of its own."""
     if _STATEMENT_BEFORE.search(unit.text, max(0, start - 40), start) and re.match(
         r"\s*\(\s*\)\s*;", unit.text[end : end + 20]
     ):
-        yield Hit(rule="sticky-error", start=start, end=end, detail="cudaGetLastError")
+        yield Hit(rule="sticky-error", start=start, end=end, detail=unit.text[start:end])
 
 
 def judge_texture_fetch(unit: Unit, start: int, end: int) -> Hits:
