@@ -224,7 +224,8 @@ def make_fp8_convert() -> Case:
     codes, values = zip(_to_fp8(FP8, mantissa=3, bias=7, last=0x7E), _to_fp8(FP8, mantissa=2, bias=15, last=0x7B),
                         strict=True)  # fmt: skip
     zeros = (np.zeros(64, np.uint8),) * 2
-    return Case(inputs=(FP8,), outputs=(*zeros, ZERO_F[:64], ZERO_F[:64]), expected=(*codes, *values))
+    return Case(inputs=(FP8,), outputs=(*zeros, ZERO_F[:64], ZERO_F[:64], *zeros, zeros[0]),
+                expected=(*codes, *values, *codes, codes[0]))  # fmt: skip
 
 
 def _to_fp8(x: Array, mantissa: int, bias: int, last: int) -> tuple[Array, Array]:

@@ -57,6 +57,23 @@ def test_the_header_has_the_last_word() -> None:
     assert facts["cudaTwo"] == ("", "absent", False, False)
 
 
+def test_enumerators_of_device_headers_are_names_of_cuda() -> None:
+    text = "typedef enum __nv_sat_t { __NV_NOSAT, __NV_SATFINITE, } __nv_sat_t;\n#define __NV_SILENCE 1\n"
+    cuda = read_c_headers([("nvidia/x/include/cuda_fp8.h", text)])
+    assert {name: cuda[name] for name in cuda if name.startswith("__NV_")} == {
+        "__NV_NOSAT": ("device", "enum"), "__NV_SATFINITE": ("device", "enum"),
+    }  # fmt: skip
+    hip = read_hip_side([("usr/include/hip/h.h", "enum s { __HIP_SATFINITE };")], [])
+    facts = {fact.name: fact.hip for fact in merge_facts(Sides(cuda=cuda, hip=hip, interop={}, hipify={}))}
+    assert (facts["__NV_SATFINITE"], facts["__NV_NOSAT"]) == ("__HIP_SATFINITE", "")
+
+
+def test_an_include_guard_is_no_name_and_an_enumerator_that_ends_like_one_is() -> None:
+    text = "#define CUDNN_X_H\nenum e { CUDNN_KNOB_TYPE_SPLIT_H, LIB_XT_COPY_HOST_TO_DEVICE };\n"
+    names = read_c_headers([("nvidia/x/include/cudnn_x.h", text)])
+    assert {name for name in names if name.isupper()} == {"CUDNN_KNOB_TYPE_SPLIT_H", "LIB_XT_COPY_HOST_TO_DEVICE"}
+
+
 def test_cub_members_are_found_and_template_parameters_are_not() -> None:
     text = "struct DeviceScan { template <typename KeyT, class F> static cudaError_t Sum(int); };"
     names = read_cccl([("nvidia/cuda_cccl/include/cub/device/device_scan.cuh", text)])

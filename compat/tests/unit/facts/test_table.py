@@ -24,6 +24,9 @@ from hipcompat.facts.table import FACTS_PATH, write_facts
         ("cub::DeviceReduce::Sum", "hipcub::DeviceReduce::Sum", "headers"),
         ("cuda_runtime.h", "hip/hip_runtime.h", "headers"),
         ("nvtxRangePushA", "roctxRangePushA", "hip-python"),
+        ("__NV_SATFINITE", "__HIP_SATFINITE", "prefix"),
+        ("__NV_E4M3", "__HIP_E4M3", "prefix"),
+        ("__NV_E2M1", "__HIP_E2M1", "prefix"),
     ],
 )
 def test_known_names_are_mapped(cuda: str, hip: str, source: str) -> None:

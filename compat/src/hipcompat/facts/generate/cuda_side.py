@@ -12,13 +12,14 @@ Names = dict[str, tuple[str, str]]
 """name → (interface, kind)."""
 
 _PREFIXES: tuple[tuple[str, str], ...] = (
-    ("blaslt", r"cublasLt|CUBLASLT_"), ("blas", r"cublas[A-Z]|CUBLAS_|cublasXt"),
+    ("blaslt", r"cublasLt|CUBLASLT_"), ("blas", r"cublas[A-Z]|CUBLAS(?:XT)?_|cublasXt"),
     ("sparse", r"cusparse[A-Z]|CUSPARSE_"),
-    ("solver", r"cusolver|CUSOLVER"), ("fft", r"cufft|CUFFT"), ("rand", r"curand|CURAND|skipahead|Philox4"),
+    ("solver", r"cusolver|CUSOLVER|CUDALIBMG_"), ("fft", r"cufft|CUFFT|NVFFT_|LIB_(?:XT|FORMAT)_"),
+    ("rand", r"curand|CURAND|skipahead|Philox4"),
     ("dnn", r"cudnn[A-Z]|CUDNN_"), ("nccl", r"nccl[A-Z]|NCCL_"), ("nvrtc", r"nvrtc[A-Z]|NVRTC_"),
     ("nvtx", r"nvtx[A-Z](?!\w*_v3$)"), ("nvjpeg", r"nvjpeg[A-Z]"),
     ("complex", r"cu(?:C[a-z]+f?$|Complex|DoubleComplex|FloatComplex)|make_cu"),
-    ("runtime", r"cuda[A-Z_]\w|CUDART_"), ("driver", r"cu[A-Z][a-z]|CU_|CUDA_|CU[a-z]{3}"),
+    ("runtime", r"cuda[A-Z_]\w|CUDART_"), ("driver", r"cu[A-Z][a-z]|CU_|CUDA_|CU[a-z]{3}|NVCL_|CIG_"),
 )  # fmt: skip
 _COMPILED = tuple((api, re.compile(pattern)) for api, pattern in _PREFIXES)
 _DEVICE_FILES = re.compile(
@@ -56,11 +57,13 @@ def read_c_headers(members: Iterable[tuple[str, str]]) -> Names:
 
 
 def _choose_api(name: str, kind: Kind, *, is_device: bool) -> str:
-    if name in _NOT_A_NAME or name.endswith(("_H", "_H_", "_H__")):
+    if name in _NOT_A_NAME or (kind == "macro" and name.endswith(("_H", "_H_", "_H__"))):
         return ""
     for api, pattern in _COMPILED:
         if pattern.match(name):
             return api
+    if is_device and kind == "enum" and name.startswith("__NV_"):
+        return "device"
     if is_device and kind != "macro" and (_OWN_PREFIX.match(name) or _DEVICE_NAME.match(name)):
         return "device"
     return ""

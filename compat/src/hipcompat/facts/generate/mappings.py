@@ -43,7 +43,7 @@ RENAMES: tuple[tuple[str, str], ...] = (
     ("nvrtc", "hiprtc"), ("NVRTC_", "HIPRTC_"), ("cudaLaunch", "hipLaunch"), ("cuda", "hip"), ("CUDART_", "HIP_"),
     ("CUDA_", "HIP_"),
     ("make_cu", "make_hip"), ("CU_", "HIP_"), ("CU_", "hip"), ("cu", "hip"), ("CU", "hip"),
-    ("__nv_", "__hip_"), ("nv_", "__hip_"),
+    ("__nv_", "__hip_"), ("nv_", "__hip_"), ("__NV_", "__HIP_"),
 )  # fmt: skip
 """Prefixes under which HIP keeps the rest of a name; used only where HIP's headers hold the result."""
 

@@ -1,6 +1,13 @@
 // Made from facts.tsv by `python -m hipcompat.translate.headers`; do not edit.
 #pragma once
 
+#define __NV_E2M1 __HIP_E2M1
+#define __NV_E2M3 __HIP_E2M3
+#define __NV_E3M2 __HIP_E3M2
+#define __NV_E4M3 __HIP_E4M3
+#define __NV_E5M2 __HIP_E5M2
+#define __NV_NOSAT __HIP_NOSAT
+#define __NV_SATFINITE __HIP_SATFINITE
 #define __nv_bfloat16 __hip_bfloat16
 #define __nv_bfloat162 __hip_bfloat162
 #define __nv_bfloat162_raw __hip_bfloat162_raw
