@@ -30,7 +30,9 @@ _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*")
 LAUNCH = frozenset(("num_ctas", "num_warps"))
 """Keywords of a launch by Triton that are events, where they have a constant."""
 _KEYWORD = re.compile(r"\b(num_ctas|num_warps)\s*=\s*(\d+)\b")
-_GUARDS = re.compile(r"version\b|is_(?:hip|rocm)\b", re.IGNORECASE)
+_GUARDS = re.compile(
+    r"version(?:\.(?:hip|cuda)\b|\s*,|\s+import\b)|import\b.*version\b|is_(?:hip|rocm)\b", re.IGNORECASE
+)
 LONGEST_AST = 2_000_000
 """Characters of a Python file beyond which the tree is not built: it takes fifty times as much memory."""
 
