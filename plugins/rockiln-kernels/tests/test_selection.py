@@ -217,23 +217,19 @@ def test_every_flag_and_variable_is_documented() -> None:
 
 
 PROBE = """
-import sys, time
+import sys
 import dataclasses, ast, json, re, hashlib, importlib.resources, tomllib  # what any framework has imported
-before, start = set(sys.modules), time.process_time()
-import rockiln_kernels.selection
-imported = (time.process_time() - start) * 1e3
+before = set(sys.modules)
 from rockiln_kernels.selection import Host, explain
-print(imported, *sorted(set(sys.modules) - before))
+print(*sorted(set(sys.modules) - before))
 """
 
 
-def test_import_is_cheap_and_brings_nothing_heavy() -> None:
-    best, modules = 1e9, set()
-    for _ in range(5):
-        done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
-        words = done.stdout.split()
-        best, modules = min(best, float(words[0])), set(words[1:])
-    assert best < 30.0
+def test_import_brings_nothing_heavy() -> None:
+    """tests/bench/first_call.py has what it takes."""
+    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert len(modules) < 30
     tops = {name.partition(".")[0] for name in modules}
     assert not tops & {"numpy", "triton", "torch", "pandas", "subprocess", "ctypes", "multiprocessing", "ml_dtypes"}
     assert "rockiln_kernels.launcher" not in modules
