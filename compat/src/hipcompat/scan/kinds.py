@@ -61,6 +61,14 @@ PYTHON_WORDS = (
 STEMS = (b"cud", b"nv", b"cu")
 """In most words. A file is searched once for each of these, and not once for each word, which is most of the time that
 a file without any takes."""
+_CLOSER = {
+    b".major": re.compile(rb"device_?prop|prop\w*\s*(?:\(.{0,400}?\)\s*)?\.\s*major", re.DOTALL),
+    b"float8": re.compile(rb"float8_?e"),
+    b"dali": re.compile(rb"(?<![a-z0-9_])dali(?![a-z0-9_])"), b"cpp_extension": re.compile(rb"cpp_extension(?!s)"),
+}  # fmt: skip
+"""Of words that stand in other Python, too (versions, "specialization", pickle's opcodes), what they mean here."""
+_PLATFORM = re.compile(rb"(?<![a-z0-9])cuda(?![a-z0-9])")
+"""JAX's name of a platform, and no entity of HTML."""
 YAML_WORDS = (b"cuda", b"nvidia", b"nvcc", b"nvcr.io", b"torch", b"gpu", b"cudnn", b"nccl", b"/cu1")
 _WORDS = {
     "cuda": CXX_WORDS, "yaml": YAML_WORDS, "conda": YAML_WORDS, "python": PYTHON_WORDS,
@@ -121,6 +129,10 @@ def may_have_hits(content: bytes, language: str) -> bool:
         return True
     small = content.lower()
     patterns, words = _group_words(language)
-    if any(pattern.search(small) for pattern in patterns) or any(word in small for word in words):
+    if any(pattern.search(small) for pattern in patterns) or any(_has_word(small, word) for word in words):
         return True
-    return b"cuda" in small and any(word in small for word in (b"jax", b"xla", b"platform"))
+    return any(word in small for word in (b"jax", b"xla", b"platform")) and _PLATFORM.search(small) is not None
+
+
+def _has_word(small: bytes, word: bytes) -> bool:
+    return word in small and (word not in _CLOSER or _CLOSER[word].search(small) is not None)
