@@ -46,10 +46,8 @@ def open_narration() -> TextIO:
     if sys.stderr is None:  # closed when Python began; the next file to be opened would get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     encoding = sys.stderr.encoding if sys.stderr else "utf-8"
-    raw = _Heedless(2, "w", closefd=False)
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=True, write_through=True
-    )
+    raw = io.BufferedWriter(_Heedless(2, "w", closefd=False))
+    return io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace", line_buffering=True)
 
 
 def explain_error(error: CompatError) -> str:

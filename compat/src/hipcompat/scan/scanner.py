@@ -67,23 +67,13 @@ def scan(
     `left_out` is a folder that is not entered. Raises FileError for a path that is not there.
     """
     known = Counter(baseline or {})
-    scanned: list[Scanned] = []
     skipped: list[Skipped] = []
     others: Counter[str] = Counter()
     files = list(find_files(
         list_paths(paths), lambda error: skipped.append(skip_closed(error)),
         left_out=None if left_out is None else make_path(left_out), others=others,
     ))  # fmt: skip
-    for file in files:  # it grows by what files of requirements name
-        result = scan_file(file, target)
-        if isinstance(result, Skipped):
-            skipped.append(result)
-        else:
-            scanned.append(result)
-            files += _find_required(result, files)
-        if progress:
-            progress(file.size_bytes)
-    scanned.sort(key=lambda item: item.report.path)
+    scanned = _scan_all(files, target, skipped, progress)
     includes = {item.report.path: item.includes for item in scanned}
     noted = note_unresolved(tuple(item.report for item in scanned), includes)
     scanned = [_drop_known(_take_notes(*pair), known, on_known) for pair in zip(scanned, noted, strict=True)]
@@ -99,10 +89,30 @@ def scan(
     )
 
 
-def _find_required(scanned: Scanned, files: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """What pip reads as well, whatever it is called, each once: circles end."""
+def _scan_all(
+    files: list[Candidate], target: Target, skipped: list[Skipped], progress: Progress | None
+) -> list[Scanned]:
+    """By path. `files` grows by what files of requirements name, and `skipped` by what cannot be read."""
+    scanned: list[Scanned] = []
+    seen: set[str] = set()
+    for file in files:
+        result = scan_file(file, target)
+        if isinstance(result, Skipped):
+            skipped.append(result)
+        else:
+            scanned.append(result)
+            files += _find_required(result, files, seen)
+        if progress:
+            progress(file.size_bytes)
+    return sorted(scanned, key=lambda item: item.report.path)
+
+
+def _find_required(scanned: Scanned, files: Iterable[Candidate], seen: set[str]) -> tuple[Candidate, ...]:
+    """What pip reads as well, whatever it is called, each once: circles end. `seen` holds where all of them lie, from
+    the first time on that somebody asks."""
     names = [item.name for item in scanned.includes if item.is_required]
-    seen = {os.path.realpath(file.path) for file in files} if names else set[str]()
+    if names and not seen:
+        seen |= {os.path.realpath(file.path) for file in files}
     found = []
     for path in (join_beside(scanned.report.path, name) for name in names):
         if is_regular(path) and (real := os.path.realpath(path)) not in seen:

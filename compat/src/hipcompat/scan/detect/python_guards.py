@@ -119,8 +119,7 @@ class _Guards:
         """The attribute, getattr of it, or a name that holds it: whether there is one."""
         if isinstance(node, ast.Call) and join_dotted(node.func) == "getattr" and len(node.args) > 1:
             asked = node.args[1]
-            is_text = isinstance(asked, ast.Constant) and isinstance(asked.value, str)
-            part = ast.literal_eval(asked) if is_text else ""
+            part = asked.value if isinstance(asked, ast.Constant) and isinstance(asked.value, str) else ""
             return _BUILD.get(f"{resolve(join_dotted(node.args[0]), self._aliases)}.{part}")
         name = join_dotted(node)
         if name in self._values and not self._values[name][1] and depth <= _DEEPEST:
