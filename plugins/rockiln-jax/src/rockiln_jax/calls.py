@@ -34,10 +34,6 @@ class OpParams:
         rest = iter(arrays)
         return [next(rest) if is_there else None for is_there in self.present]
 
-    def name_given(self, form: OpForm) -> list[str]:
-        """Of each array that is there, its name in the spec."""
-        return [array.name for array, is_there in zip(form.spec.inputs, self.present, strict=True) if is_there]
-
 
 def make_call(form: OpForm, params: OpParams, arrays: Sequence[Any]) -> Call:
     """The call; `arrays` have shape and dtype. XLA's buffers are contiguous, and aligned to 256 bytes."""

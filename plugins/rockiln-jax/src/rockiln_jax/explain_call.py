@@ -20,6 +20,6 @@ def explain(op: str, *arrays: Any, arch: str, **words: Any) -> Plan:
     form, params, given = bind_words(op, arrays, words)
     shapes = [
         one if isinstance(one, jax.ShapeDtypeStruct) else make_array(op, name, one)
-        for name, one in zip(params.name_given(form), given, strict=True)
+        for name, one in zip(form.name_given(params.present), given, strict=True)
     ]
     return install().planner.make_plan(make_call(form, params, shapes), arch, strict=False)

@@ -29,7 +29,7 @@ def call_op(op: str, *arrays: Any, copies: int = 1, **words: Any) -> Any:
     """
     form, params, given = bind_words(op, arrays, words)
     params = replace(params, copies=copies) if copies != 1 else params
-    there = [make_array(op, *item) for item in zip(params.name_given(form), given, strict=True)]
+    there = [make_array(op, *item) for item in zip(form.name_given(params.present), given, strict=True)]
     if not any(isinstance(array, Tracer) for array in there):  # values: nothing is traced, so nothing is differentiated
         outputs = apply_call(op, params, there)
     else:

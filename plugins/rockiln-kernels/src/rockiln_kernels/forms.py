@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -56,6 +56,10 @@ class OpForm:
         `name_symbol` says what the framework calls a value that is not known before the program runs, "" of others.
         """
         return tuple(_convert(self.spec.name, item, words[item.name], name_symbol) for item in self.spec.scalars)
+
+    def name_given(self, present: Sequence[bool]) -> list[str]:
+        """The names of the inputs that are there; `present`: of each input."""
+        return [array.name for array, is_there in zip(self.spec.inputs, present, strict=True) if is_there]
 
     def name_dtypes(self, words: Mapping[str, Any], name_dtype: Callable[[Any], str]) -> tuple[str, ...]:
         """Of each open axis, unchecked; `out_dtype` may be rockiln's name, or what `name_dtype` makes one of."""

@@ -48,23 +48,23 @@ def _make_many(case: Case) -> Case:
 
 def _make_crowd(case: Case) -> Case:
     """The experts again and again under other numbers, few of which are chosen."""
-    own = len(case.arrays["gate_up"])
-    times = -(-_CROWD // own)
+    own, ids = len(case.arrays["gate_up"]), case.arrays["ids"]
+    arrays = _repeat_experts(case, _CROWD)
+    step = own * (np.arange(ids.size).reshape(ids.shape) * 37 % (len(arrays["gate_up"]) // own))
+    return replace(case, name="crowd", arrays={**arrays, "ids": (ids + step).astype(np.int32)})
+
+
+def _repeat_experts(case: Case, count: int) -> dict[str, Array]:
+    """The arrays with at least so many experts: its own, again and again under other numbers."""
+    times = -(-count // len(case.arrays["gate_up"]))
     names = ("gate_up", "gate_up_scale", "down", "down_scale")
-    arrays = {name: np.concatenate([case.arrays[name]] * times) for name in names if name in case.arrays}
-    step = own * (np.arange(case.arrays["ids"].size).reshape(case.arrays["ids"].shape) * 37 % times)
-    ids = (case.arrays["ids"] + step).astype(np.int32)
-    return replace(case, name="crowd", arrays={**case.arrays, **arrays, "ids": ids})
+    return {name: np.concatenate([array] * times) if name in names else array for name, array in case.arrays.items()}
 
 
 def _make_counts(case: Case) -> Case:
     """Experts with one token, with two, and so on, so that tiles of tokens end behind each of their rows."""
-    own = len(case.arrays["gate_up"])
-    times = -(-_TALLEST // own)
-    names = ("gate_up", "gate_up_scale", "down", "down_scale")
-    arrays = {name: np.concatenate([case.arrays[name]] * times) for name in names if name in case.arrays}
+    own, ids = len(case.arrays["gate_up"]), case.arrays["ids"]
     chosen = np.repeat(np.arange(_TALLEST), np.arange(1, _TALLEST + 1))
-    ids = case.arrays["ids"]
     tokens = np.zeros(len(chosen), np.int64)
     for expert in range(own):  # a token that the same weights were measured with, in its first choice or in another
         able = np.flatnonzero((ids == expert).any(axis=1))
@@ -73,8 +73,8 @@ def _make_counts(case: Case) -> Case:
     fresh = ids[tokens].copy()
     for row, expert in enumerate(chosen.tolist()):
         fresh[row] = np.where(fresh[row] == expert % own, expert, -1)
-    more = {**case.arrays, **arrays}
-    return _take_tokens(replace(case, arrays=more), "counts", tokens, fresh.astype(np.int32))
+    more = replace(case, arrays=_repeat_experts(case, _TALLEST))
+    return _take_tokens(more, "counts", tokens, fresh.astype(np.int32))
 
 
 def _make_steep(spec: OpSpec, cell: str, case: Case) -> Case:

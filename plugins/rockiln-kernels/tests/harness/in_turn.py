@@ -14,16 +14,24 @@ _Function = Callable[[], Any]
 
 
 def compare_pair(spelled: _Function, composed: _Function, rounds: int) -> dict[str, float]:
-    """Median milliseconds of each, median ratio of neighbours, in changing order. Calls end when they return."""
+    """A row's milliseconds of each, and their ratio. Calls end when they return."""
     loops = max(1, int(0.01 / max(time_calls(spelled, 2), time_calls(composed, 2), 1e-6)))
+    first, second, ratio = time_pair(spelled, composed, rounds, lambda function: time_calls(function, loops))
+    return {"spelled_ms": round(first * 1e3, 4), "composed_ms": round(second * 1e3, 4), "ratio": round(ratio, 2)}
+
+
+def time_pair(
+    one: _Function, other: _Function, rounds: int, measure: Callable[[_Function], float]
+) -> tuple[float, float, float]:
+    """Medians of what `measure` finds of each, and of the ratios of neighbours: both meet the same machine, in changing
+    order."""
     pairs = []
     for place in range(rounds):
-        order = (spelled, composed) if place % 2 else (composed, spelled)
-        times = [time_calls(function, loops) for function in order]
+        order = (one, other) if place % 2 else (other, one)
+        times = [measure(function) for function in order]
         pairs.append(times if place % 2 else times[::-1])
     first, second = (median(pair[side] for pair in pairs) for side in (0, 1))
-    ratio = median(own / rest for own, rest in pairs)
-    return {"spelled_ms": round(first * 1e3, 4), "composed_ms": round(second * 1e3, 4), "ratio": round(ratio, 2)}
+    return first, second, median(own / rest for own, rest in pairs)
 
 
 def time_calls(function: _Function, loops: int) -> float:

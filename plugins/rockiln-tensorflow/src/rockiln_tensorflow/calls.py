@@ -33,10 +33,6 @@ class OpParams:
         rest = iter(tensors)
         return [next(rest) if is_there else None for is_there in self.present]
 
-    def name_given(self, form: OpForm) -> list[str]:
-        """Of each tensor that is there, its name in the spec."""
-        return [array.name for array, is_there in zip(form.spec.inputs, self.present, strict=True) if is_there]
-
 
 def is_known(tensors: Sequence[Any]) -> bool:
     """Whether every dim is known while a function is traced."""
@@ -105,7 +101,7 @@ def _check_partly(op: str, params: OpParams, shapes: tuple[tuple[Any, Any], ...]
     import tensorflow as tf
 
     form = make_form(op)
-    for name, (shape, _) in zip(params.name_given(form), shapes, strict=True):
+    for name, (shape, _) in zip(form.name_given(params.present), shapes, strict=True):
         if shape is None:
             raise ValueError(f"{op}: the number of dims of {name} is not known while the function is traced")
     with tf.Graph().as_default():

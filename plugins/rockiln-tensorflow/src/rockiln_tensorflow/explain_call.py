@@ -20,7 +20,7 @@ def explain(op: str, *tensors: Any, arch: str, **words: Any) -> Plan:
     form, params, given = bind_words(op, tensors, words)
     specs = [
         tensor if isinstance(tensor, tf.TensorSpec) else make_tensor(op, name, tensor)
-        for name, tensor in zip(params.name_given(form), given, strict=True)
+        for name, tensor in zip(form.name_given(params.present), given, strict=True)
     ]
     if not is_known(specs):
         raise ValueError(f"{op}: a dim is not known; who runs a call depends on all of them")

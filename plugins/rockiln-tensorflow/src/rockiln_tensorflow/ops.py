@@ -21,7 +21,7 @@ from rockiln_tensorflow.routing import run_call
 def call_op(op: str, *tensors: Any, **words: Any) -> Any:
     """An op by name: its output, or a tuple of them. Raises TypeError and ValueError, with the rule that is broken."""
     form, params, given = bind_words(op, tensors, words)
-    there = [make_tensor(op, name, value) for name, value in zip(params.name_given(form), given, strict=True)]
+    there = [make_tensor(op, name, value) for name, value in zip(form.name_given(params.present), given, strict=True)]
     check_tensors(form, params, there)
     outputs = run_call(form, params, there)
     return outputs if len(outputs) > 1 else outputs[0]

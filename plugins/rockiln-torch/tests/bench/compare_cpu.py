@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[3] / "rockiln-kernels" / "tests"))
 
 import torch
 
@@ -22,6 +23,7 @@ import rockiln_torch  # noqa: F401  # defines the ops
 from bench.calls import Timed, list_calls
 from bench.eager import EAGER
 from bench.page import WANTED, write_page
+from harness import in_turn
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
@@ -39,18 +41,12 @@ class Row:
 
 
 def time_pair(eager: Callable[[], Any], own: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
-    """Medians of CPU seconds of each, and of the ratios of neighbours: both meet the same machine, in changing order.
+    """CPU seconds of each, and their ratio.
 
     CPU time of this thread, not the clock: what other programs take does not count. Of several threads the clock.
     """
     loops = max(_count_loops(eager), _count_loops(own))
-    pairs = []
-    for place in range(rounds):
-        order = (eager, own) if place % 2 else (own, eager)
-        times = [_time_calls(function, loops) for function in order]
-        pairs.append(tuple(times if place % 2 else reversed(times)))
-    first, second = (median(pair[side] for pair in pairs) for side in (0, 1))
-    return first, second, median(one / other for one, other in pairs)
+    return in_turn.time_pair(eager, own, rounds, lambda function: _time_calls(function, loops))
 
 
 def time_least(eager: Callable[[], Any], own: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
