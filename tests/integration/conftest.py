@@ -1,9 +1,10 @@
-"""The small project and what it gives undisturbed, once a session; a browser for the pages of a module."""
+"""The small project and what it gives undisturbed, once a session; a folder and a browser for one module."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,6 +39,14 @@ def digest(undisturbed: SmallProject) -> str:
 def devel_digest(small_project: SmallProject, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Of the second target."""
     return small_project.copy_to(tmp_path_factory.mktemp("devel")).build(DEVEL)
+
+
+@pytest.fixture(scope="module")
+def module_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder that goes when its module's tests are over; those of a whole run would be ten gigabytes."""
+    path = tmp_path_factory.mktemp("module")
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture(scope="module")

@@ -79,10 +79,10 @@ def network() -> Iterator[Network]:
 
 
 @pytest.fixture(scope="module")
-def project(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project(network: Network, module_path: Path) -> Project:
     """One project for all rows: they share the store, the unpacked files and the layers."""
-    folder = tmp_path_factory.mktemp("amd")
-    return make_project(folder / "project", folder / "cache", {**network.environ, **mirror_variables(network.url)})
+    environ = {**network.environ, **mirror_variables(network.url)}
+    return make_project(module_path / "project", module_path / "cache", environ)
 
 
 @pytest.fixture(scope="module", params=offline_ids())

@@ -29,12 +29,11 @@ WANTED = Wanted(needles=("mirror.example.com",))
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+def project(module_path: Path) -> Iterator[Project]:
     """The row, built."""
-    folder = tmp_path_factory.mktemp("audited")
     with serve_folder(build_mirror()) as network:
         environ = {**network.environ, **mirror_variables(network.url)}
-        made = make_project(folder / "project", folder / "cache", environ)
+        made = make_project(module_path / "project", module_path / "cache", environ)
         for verb in ("lock", "build"):
             finished = made.run(verb, ROW)
             assert finished.returncode == 0, finished.stderr

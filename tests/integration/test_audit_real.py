@@ -36,9 +36,9 @@ NOTHING = Console(None)
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def machine(module_path: Path) -> Path:
     """What this machine's programs are made of, linked into a tree of its own."""
-    root = tmp_path_factory.mktemp("machine") / "root"
+    root = module_path / "root"
     for folder in ("usr/bin", "etc", SYSTEM):
         (root / folder).mkdir(parents=True)
     system = Path(f"/{SYSTEM}")

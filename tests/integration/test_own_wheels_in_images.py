@@ -50,9 +50,9 @@ class PackedImage:
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> PackedImage:
+def packed(module_path: Path) -> PackedImage:
     """Locked and built from real debs and our own wheels."""
-    project = make_packed_project(tmp_path_factory.mktemp("packed"))
+    project = make_packed_project(module_path)
     for words in (("lock",), ("build", PACKED)):
         done = project.run(*words)
         assert done.returncode == 0, done.stderr

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from own_sources import copy_project
-from packed_project import MaskingEngine, keep_checks, mask_module
+from own_sources import copy_project, copy_small_project, have_own_wheels
+from packed_project import PACK, MaskingEngine, keep_checks, mask_module
 from rockiln.compatibility import read_compatibility
 from rockiln.console import Console
 from rockiln.engines.embedded import EmbeddedEngine
@@ -27,6 +29,7 @@ JAX = "jax-0.6.2-cpu-py3.11-debian-12"
 TENSORFLOW = "tensorflow-2.19.1-cpu-py3.11-debian-12"
 SITE = "opt/venv/lib/python3.11/site-packages"
 LIBRARY = "librockiln_tensorflow_2_19.so"
+RECORD = "/etc/rockiln/version.json"
 CACHE = Path(os.environ.get("ROCKILN_CACHE") or Path.home() / ".cache" / "rockiln")
 """The user's, in which README's first command and CI's build of the rows have left their wheels."""
 
@@ -52,9 +55,9 @@ class PluginImage:
 
 
 @pytest.fixture(scope="module", params=[JAX, TENSORFLOW])
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PluginImage:
+def built(request: pytest.FixtureRequest, module_path: Path) -> PluginImage:
     """Locked anew in a copy of this checkout, and built."""
-    target, folder = request.param, tmp_path_factory.mktemp("plugin")
+    target, folder = request.param, module_path / request.param
     project = Project(path=copy_project(folder / "project"), cache_path=CACHE)
     for words in (("lock", target), ("build", "--relock-gone", target)):
         done = project.run(*words, timeout_s=3000)
@@ -77,6 +80,28 @@ def test_without_a_part_smoke_is_red(built: PluginImage, tmp_path: Path, part: s
     (tmp_path / "empty").mkdir()
     recipe = keep_checks(built.planned.recipe, [check], tmp_path / "checks")
     assert check in built.smoke(recipe, Mount(host_path=tmp_path / "empty", image_path=f"/{SITE}/{path}"))
+
+
+def add_pack(built: PluginImage, folder: Path) -> list[Mount]:
+    """A pack of two families in the image, named in its record: a CPU row has none of its own."""
+    project, site = copy_small_project(folder / "project"), folder / "site"
+    have_own_wheels(project, folder / "cache", [PACK])
+    (wheel,) = (folder / "cache").rglob(f"{PACK.replace('-', '_')}-*.whl")
+    zipfile.ZipFile(wheel).extractall(site)
+    record = json.loads((Path(built.engine.load(built.image).handle) / f"root{RECORD}").read_text())
+    record["packages"].append({"kind": "wheel", "name": PACK, "version": wheel.name.split("-")[1]})
+    (folder / "record.json").write_text(json.dumps(record))
+    there = [Mount(host_path=path, image_path=f"/{SITE}/{path.name}") for path in sorted(site.iterdir())]
+    return [*there, Mount(host_path=folder / "record.json", image_path=RECORD)]
+
+
+def test_without_a_pack_of_the_record_smoke_is_red(built: PluginImage, tmp_path: Path) -> None:
+    masks = add_pack(built, tmp_path)
+    recipe = keep_checks(built.planned.recipe, ["own_packages"], tmp_path / "checks")
+    assert built.smoke(recipe, *masks) == {}
+    (tmp_path / "empty").mkdir()
+    gone = Mount(host_path=tmp_path / "empty", image_path=f"/{SITE}/{PACK.replace('-', '_')}")
+    assert f"{PACK}: rockiln_kernels_gfx942/" in built.smoke(recipe, *masks, gone)["own_packages"]
 
 
 def test_without_an_op_smoke_is_red(built: PluginImage, tmp_path: Path) -> None:

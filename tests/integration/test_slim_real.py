@@ -73,8 +73,8 @@ class Slimmed:
 
 
 @pytest.fixture(scope="module")
-def slimmed(tmp_path_factory: pytest.TempPathFactory) -> Slimmed:
-    before = install(tmp_path_factory.mktemp("wheels") / "site")
+def slimmed(module_path: Path) -> Slimmed:
+    before = install(module_path / "site")
     after = before.with_name("slim")
     return Slimmed(before=before, after=after, report=slim_copy(before, after, options("gfx942"), Console(None)))
 

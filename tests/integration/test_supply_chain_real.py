@@ -53,13 +53,14 @@ class Row:
 
 
 @pytest.fixture(scope="module", params=ROWS)
-def row(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Row:
+def row(request: pytest.FixtureRequest, module_path: Path) -> Row:
     target_id: str = request.param
     built = ROOT / "build" / target_id
     if not (built / "image").is_dir():
         required = "docker" in os.environ.get("ROCKILN_REQUIRE", "").split(",")
         (pytest.fail if required else pytest.skip)(f"not built: {target_id}")
-    path = tmp_path_factory.mktemp("row")
+    path = module_path / target_id
+    path.mkdir()
     for name in PROJECT:
         (path / name).symlink_to(ROOT / name)
     shutil.copytree(built, path / "build" / target_id)

@@ -70,10 +70,9 @@ class Canary:
 
 
 @pytest.fixture(scope="module")
-def canary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canary]:
+def canary(module_path: Path) -> Iterator[Canary]:
     """Locked and built from real debs, real wheels and this checkout's plugin."""
-    folder = tmp_path_factory.mktemp("canary")
-    project = Project(path=copy_project(folder / "project"), cache_path=folder / "cache")
+    project = Project(path=copy_project(module_path / "project"), cache_path=module_path / "cache")
     (project.path / "images/torch-canary").mkdir()
     shutil.copy(CANARY / "image.toml", project.path / "images/torch-canary")
     shutil.copy(CANARY / "matrix.toml", project.path)
@@ -87,7 +86,6 @@ def canary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canary]:
     loaded = engine.load(image)
     yield Canary(planned=planned, image=image, engine=engine)
     engine.unload(loaded)
-    shutil.rmtree(folder)
 
 
 def list_logs(report: SmokeReport, kind: type[Failed | Passed]) -> dict[str, str]:

@@ -15,7 +15,8 @@
 #pragma GCC target("arch=x86-64-v4,avx512bf16")  // below the standard headers, as in cpu_avx512.cc
 
 #define ROCKILN_LANES 16
-#include "cpu_math.h"
+#include "cpu_panels.h"
+#include "cpu_squares.h"
 
 namespace rockiln_torch {
 namespace {
@@ -23,105 +24,12 @@ namespace {
 constexpr int64_t kTile = 8;         // rows of a that are multiplied at once
 constexpr int64_t kRowBlock = 512;   // rows of a that are packed at once
 constexpr int64_t kFewRows = 4;      // up to so many, b is read as it lies, once
-constexpr int64_t kPairs = kLanes;   // pairs of neighbours along k in a vector: what the instruction adds up
-
-// 16 rows of 32 numbers → 16 vectors, each with a pair of every row. Rows from `count` on, and numbers behind k, are 0.
-ROCKILN_INLINE void pack_square(const uint16_t* from, int64_t stride, int64_t count, int64_t numbers, uint32_t* to) {
-  Words rows[kLanes], turned[kLanes];
-#pragma GCC unroll 16
-  for (int64_t row = 0; row < kLanes; ++row) {
-    if (row >= count) rows[row] = Words{};
-    else if (numbers == 2 * kPairs) rows[row] = read_vector<Words>(from + row * stride);
-    else rows[row] = read_some<Words>(from + row * stride, numbers);
-  }
-  for (int round = 0; round < 4; ++round) {  // each deals the rows out as cards; four rounds transpose
-#pragma GCC unroll 8
-    for (int64_t row = 0; row < kLanes / 2; ++row)
-      take_in_turn(rows[row], rows[row + kLanes / 2], &turned[2 * row], &turned[2 * row + 1]);
-    std::memcpy(rows, turned, sizeof rows);
-  }
-  std::memcpy(to, rows, sizeof rows);
-}
-
-// 16 rows of k numbers → [cdiv(k, 2)][16] pairs, up to a whole square.
-void pack_rows(const uint16_t* from, int64_t stride, int64_t count, int64_t k, uint32_t* to) {
-  for (int64_t place = 0; place < k; place += 2 * kPairs)
-    pack_square(from + place, stride, count, least(k - place, 2 * kPairs), to + place / 2 * kLanes);
-}
-
-int64_t count_packed(int64_t k) { return (k + 2 * kPairs - 1) / (2 * kPairs) * kPairs * kLanes; }
-
-struct FreeMemory {
-  void operator()(uint32_t* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<uint32_t, FreeMemory>;
-
-Memory allocate(int64_t words) {
-  return Memory(static_cast<uint32_t*>(std::aligned_alloc(64, static_cast<size_t>((words + 15) / 16 * 64))));
-}
 
 ROCKILN_INLINE __m512bh as_pairs(Words words) { return reinterpret_cast<__m512bh>(words); }
 
 ROCKILN_INLINE Floats add_pairs(Floats sum, Words one, Words other) {
   return reinterpret_cast<Floats>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), as_pairs(one), as_pairs(other)));
 }
-
-int64_t count_width(const Bf16Product& product) { return product.epilogue == kCpuSwigluOf ? product.n / 2 : product.n; }
-
-// Rows of b that two vectors of one panel hold, or two dot products are of: gates and ups of the same outputs, else
-// neighbours. `lanes` is how many of each there are.
-struct Columns {
-  int64_t first, step, count;
-};
-
-Columns find_columns(const Bf16Product& product, int64_t place, int64_t lanes, int side) {
-  if (product.epilogue != kCpuSwigluOf) {
-    const int64_t first = (2 * place + side) * lanes, rest = product.n - first;
-    return {first, 1, rest < 0 ? 0 : least(rest, lanes)};
-  }
-  const int64_t output = place * lanes, count = least(product.n / 2 - output, lanes);
-  if (product.interleaved) return {2 * output + side, 2, count};
-  return {output + side * (product.n / 2), 1, count};
-}
-
-int64_t count_places(const Bf16Product& product, int64_t lanes) {
-  const int64_t own = product.epilogue == kCpuSwigluOf ? lanes : 2 * lanes;
-  return (count_width(product) + own - 1) / own;
-}
-
-float read_bias(const Bf16Product& product, int64_t column) {
-  return product.bias == nullptr ? 0.0f : load<Bf16>(product.bias + column, 1)[0];
-}
-
-template <CpuEpilogue Epilogue>
-ROCKILN_INLINE Floats finish(Floats x) {
-  if constexpr (Epilogue == kCpuPlain) return x;
-  else return activate<static_cast<CpuGate>(Epilogue - 1)>(x);
-}
-
-struct Panel {  // packed rows of b, 16 and 16, and their biases
-  const uint32_t* weights[2];
-  float bias[2][kLanes];
-  Columns columns[2];
-  int64_t output;
-};
-
-template <CpuEpilogue Epilogue>
-ROCKILN_INLINE void write_outputs(uint16_t* y, const Panel& panel, Floats one, Floats other) {
-  if constexpr (Epilogue == kCpuSwigluOf) {
-    store<Bf16>(y + panel.output, gate_silu(one, 1.0f) * other, panel.columns[0].count);
-  } else {
-    store<Bf16>(y + panel.output, finish<Epilogue>(one), panel.columns[0].count);
-    if (panel.columns[1].count) store<Bf16>(y + panel.output + kLanes, finish<Epilogue>(other), panel.columns[1].count);
-  }
-}
-
-struct Block {
-  const Bf16Product& product;
-  const uint32_t* a;
-  int64_t row, rows;
-  bool has_failed;
-};
 
 // kTile rows of packed a, of which `count` are there.
 template <CpuEpilogue Epilogue>
@@ -148,7 +56,7 @@ void multiply_tile(const uint32_t* a, const Panel& panel, const Bf16Product& pro
 
 template <CpuEpilogue Epilogue>
 void multiply_panels(int64_t begin, int64_t end, void* given) {
-  auto& block = *static_cast<Block*>(given);
+  auto& block = *static_cast<Bf16Block*>(given);
   const Bf16Product& product = block.product;
   const int64_t size = count_packed(product.k);
   const Memory memory = allocate(2 * size);
@@ -191,7 +99,7 @@ ROCKILN_INLINE void multiply_rows(const uint16_t* a, const uint16_t* first, cons
 
 template <CpuEpilogue Epilogue>
 void multiply_few(int64_t begin, int64_t end, void* given) {
-  const Bf16Product& product = static_cast<const Block*>(given)->product;
+  const Bf16Product& product = static_cast<const Bf16Block*>(given)->product;
   for (int64_t place = begin; place < end; ++place) {
     Panel panel = {{}, {}, {}, place * (Epilogue == kCpuSwigluOf ? 1 : 2)};
     for (int side = 0; side < 2; ++side) panel.columns[side] = find_columns(product, place, 1, side);
@@ -214,21 +122,24 @@ void multiply_few(int64_t begin, int64_t end, void* given) {
   }
 }
 
-using Worker = void (*)(int64_t begin, int64_t end, void* block);
-#define ROCKILN_EPILOGUES(worker) \
-  {worker<kCpuPlain>, worker<kCpuSiluOf>, worker<kCpuGeluOf>, worker<kCpuGeluTanhOf>, worker<kCpuSwigluOf>}
-constexpr Worker kPanels[kCpuEpilogues] = ROCKILN_EPILOGUES(multiply_panels);
-constexpr Worker kFew[kCpuEpilogues] = ROCKILN_EPILOGUES(multiply_few);
+constexpr Bf16Worker kPanels[kCpuEpilogues] = ROCKILN_EPILOGUES(multiply_panels);
+constexpr Bf16Worker kFew[kCpuEpilogues] = ROCKILN_EPILOGUES(multiply_few);
+
+// Rows of a that are packed at once: with tiles so many that they stay in the CPU's second cache.
+int64_t count_block(int64_t k) {
+  constexpr int64_t kNumbers = 1 << 19;
+  return has_tiles() ? least(kRowBlock, kNumbers / k / (2 * kLanes) * 2 * kLanes + 2 * kLanes) : kRowBlock;
+}
 
 bool multiply_block(const Bf16Product& product, int64_t row) {
-  const int64_t rows = least(product.m - row, kRowBlock), size = count_packed(product.k);
+  const int64_t rows = least(product.m - row, count_block(product.k)), size = count_packed(product.k);
   const Memory packed = allocate((rows + kLanes - 1) / kLanes * size);
   if (packed == nullptr) return false;
   for (int64_t first = 0; first < rows; first += kLanes)
     pack_rows(product.a + (row + first) * product.a_stride, product.a_stride, least(rows - first, kLanes), product.k,
               packed.get() + first / kLanes * size);
-  Block block = {product, packed.get(), row, rows, false};
-  split_range(count_places(product, kLanes), 1, kPanels[product.epilogue], &block);
+  Bf16Block block = {product, packed.get(), row, rows, false};
+  split_range(count_places(product, kLanes), 1, (has_tiles() ? kTileWorkers : kPanels)[product.epilogue], &block);
   return !block.has_failed;
 }
 
@@ -238,20 +149,19 @@ bool has_bf16_product() {
   static const bool has = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (!has_cpu_level("avx512")) return false;
-    const bool has_amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);
-    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1) && !has_amx;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
   }();
   return has;
 }
 
 bool multiply_bf16(const Bf16Product& product) {
   if (product.m <= kFewRows) {
-    Block block = {product, nullptr, 0, product.m, false};
+    Bf16Block block = {product, nullptr, 0, product.m, false};
     const int64_t grain = 1 + 32768 / product.k;
     split_range(count_places(product, 1), grain, kFew[product.epilogue], &block);
     return true;
   }
-  for (int64_t row = 0; row < product.m; row += kRowBlock)
+  for (int64_t row = 0; row < product.m; row += count_block(product.k))
     if (!multiply_block(product, row)) return false;
   return true;
 }

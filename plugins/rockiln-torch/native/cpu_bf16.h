@@ -1,4 +1,4 @@
-// Products in bf16 by AVX512_BF16: they stay in f32 until the epilogue is done, and are rounded once.
+// Products in bf16 by AVX512_BF16 or AMX: they stay in f32 until the epilogue is done, and are rounded once.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,24 @@ struct Bf16Product {  // y [m, n] of a [m, k] and b [n, k]; with kCpuSwigluOf y 
   bool interleaved;
 };
 
-// Whether this CPU has the instruction, and no matrix unit (AMX), of which oneDNN makes more.
+struct Bf16Block {  // rows of a, packed
+  const Bf16Product& product;
+  const uint32_t* a;
+  int64_t row, rows;
+  bool has_failed;
+};
+
+// Multiplies panels of b from `begin` to before `end` with a Bf16Block.
+using Bf16Worker = void (*)(int64_t begin, int64_t end, void* block);
+#define ROCKILN_EPILOGUES(worker) \
+  {worker<kCpuPlain>, worker<kCpuSiluOf>, worker<kCpuGeluOf>, worker<kCpuGeluTanhOf>, worker<kCpuSwigluOf>}
+
+// Whether this CPU has AVX512_BF16.
 bool has_bf16_product();
+
+// Whether it has AMX for bf16, too, and this process may use it.
+bool has_tiles();
+extern const Bf16Worker kTileWorkers[kCpuEpilogues];
 
 // False if there is no memory.
 bool multiply_bf16(const Bf16Product& product);

@@ -93,7 +93,7 @@ bool add_gated(const rockiln_op_call& call, const void* x, const void* low, cons
 // Whether our own kernel is the one for a call of bf16.
 bool is_ours(const Product& product, const rockiln_op_call& call) {
   const bool is_many = count_outputs(call) > kOwnRows * call.inputs[1].shape[0];
-  return call.inputs[0].dtype == ROCKILN_DTYPE_BF16 && has_bf16_product() && (product.gate == kSwiglu || !is_many);
+  return call.inputs[0].dtype == ROCKILN_DTYPE_BF16 && has_bf16_product() && (has_tiles() || product.gate == kSwiglu || !is_many);
 }
 
 // By our own kernel, which rounds once. False if it has no memory.
