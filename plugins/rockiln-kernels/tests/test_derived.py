@@ -154,3 +154,51 @@ def test_long_rows_with_an_offset_and_the_most_groups() -> None:
     assert _find("rms_norm", "bf16", "offset4080").scalars["weight_offset"] == 1.0
     assert _find("rms_norm_mxfp4", "bf16", "length224").arrays["x"].shape == (2, 224)
     assert _find("topk_sigmoid", "f32", "groups1024").scalars["groups"] == 32
+
+
+@pytest.mark.parametrize(
+    ("op", "cell", "name"),
+    [
+        ("gelu_and_mul_mxfp4", "bf16", "brink-interleaved"),
+        ("silu_and_mul_fp8", "f16-e4m3", "brink-halves"),
+        ("rms_norm_fp8", "f32-e4m3fnuz", "brink"),
+        ("add_rms_norm_mxfp4", "f16", "brink"),
+    ],
+)
+def test_results_beside_middles_turn_into_other_codes_by_a_256th(op: str, cell: str, name: str) -> None:
+    spec, case = read_table()[op], _find(op, cell, name)
+    moved = 1.0 + 2.0**-8 * np.where(np.arange(992) % 2, 1.0, -1.0)
+    factor = "weight" if "weight" in case.arrays else "x"
+    wide = {key: array.astype(np.float64) for key, array in case.arrays.items()}
+    wide[factor] = wide[factor].copy()
+    if factor == "weight":
+        wide[factor] *= moved
+    elif name.endswith("halves"):
+        wide[factor][:, 992:] *= moved
+    else:
+        wide[factor][:, 1::2] *= moved
+    was, now = (compute_reference(spec, cell, replace(case, arrays=arrays))["q"] for arrays in (case.arrays, wide))
+    assert np.mean(was != now) > 0.05
+    assert len(np.unique(was)) > 30
+
+
+def test_every_query_sees_a_nan_of_its_own() -> None:
+    case = _find("paged_decode_fp8", "f16-e4m3", "nans-keys-d80")
+    out = compute_reference(read_table()["paged_decode_fp8"], "f16-e4m3", case)["out"]
+    assert np.isnan(out).all()
+    keys = np.isnan(case.arrays["k_cache"].astype(np.float32))
+    assert (keys.sum(axis=-1) == 1).all()
+    assert len({(row % 16, column % 16) for _, row, _, column in np.argwhere(keys)}) > 60
+
+
+def test_every_number_of_values_has_a_nan() -> None:
+    case = _find("paged_decode_fp8", "f16-e4m3", "nans-values-d64")
+    outputs = compute_reference(read_table()["paged_decode_fp8"], "f16-e4m3", case)
+    assert np.isnan(outputs["out"]).all()
+    assert np.isfinite(outputs["lse"]).all()
+    assert not [item.name for item in list_emulated_cases("paged_decode", "bf16") if item.name.startswith("nans-v")]
+
+
+def test_heads_fill_a_program() -> None:
+    shapes = [case.arrays["x"].shape for case in list_emulated_cases("rope", "f16") if case.name.startswith("heads")]
+    assert {(1, 20, 144), (1, 12, 288), (1, 6, 576)} == set(shapes)

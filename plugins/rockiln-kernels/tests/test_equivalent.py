@@ -186,3 +186,62 @@ def test_zeros_behind_rows_of_whole_blocks() -> None:
     assert "multiples of 32" in find(body, "v_mov_b32_e32 v10", op="silu_and_mul_mxfp4")
     assert not find(body, "v_mov_b32_e32 v10", op="rms_norm_mxfp4")
     assert not find(body.replace("v10, 0", "v10, 1"), "v_mov_b32_e32 v10", op="silu_and_mul_mxfp4")
+
+
+SIGN_OF_LANES = "s_ashr_i32 s3, s3, 31\nv_ashrrev_i32 v5, {shift}, v6\nv_xor_b32 v4, s3, v5\n"
+
+
+def test_the_sign_of_a_quotient_of_lanes() -> None:
+    body = SIGN_OF_LANES + "v_xor_b32 v8, v8, v4\nv_sub_u32 v8, {from_}, v4"
+    whole = body.format(shift=31, from_="v8")
+    assert "which is 0" in find(whole, "v_xor_b32_e32 v8")
+    assert "which is 0" in find(whole, "v_sub_u32")
+    assert not find(body.format(shift=30, from_="v8"), "v_xor_b32_e32 v8")
+    assert not find(body.format(shift=31, from_="v9"), "v_sub_u32")
+
+
+def test_a_sign_of_lanes_over_another() -> None:
+    body = SIGN_OF_LANES.format(shift=31) + "{between}v_ashrrev_i32 v5, 31, v7\nv_xor_b32 v4, s3, v5"
+    assert "never negative" in find(body.format(between=""), "v_xor_b32_e32 v4", number=1)
+    assert not find(body.format(between=""), "v_xor_b32_e32 v4")
+    assert not find(body.format(between="v_add_u32 v4, v1, v2\n"), "v_xor_b32_e32 v4", number=1)
+
+
+ADDRESS = "v_add_co_u32 v10, vcc, s2, v1\nv_addc_co_u32 v11, vcc, {reader}, vcc\nglobal_load_ubyte v12, v[10:11], off"
+SKIPS = "s_and_saveexec_b64 s[6:7], s[4:5]\ns_cbranch_execz .Lnext\n.Lnext:\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "upper", "text"),
+    [
+        ("v_mov_b32 v3, 0\n", "v_ashrrev_i32 v3, 31, v1\n", "v_ashrrev"),
+        ("s_ashr_i32 s9, s8, 31\nv_mov_b32 v3, 0\n", "v_mov_b32 v3, s9\n", "v_mov_b32_e32 v3, s9"),
+        ("s_ashr_i32 s9, s8, 31\nv_mul_lo_u32 v3, v6, s9\n", "v_mul_lo_u32 v3, v7, s9\n", "v_mul_lo_u32 v3, v7"),
+        (
+            "s_ashr_i32 s9, s8, 31\ns_lshl_b64 s[10:11], s[8:9], 1\nv_mov_b32 v3, 0\n", "v_mov_b32 v3, s11\n",
+            "v_mov_b32_e32 v3, s11",
+        ),
+    ],
+)  # fmt: skip
+def test_upper_halves_of_offsets(before: str, upper: str, text: str) -> None:
+    read = ADDRESS.format(reader="v3, v4")
+    assert "upper half" in find(before + SKIPS + upper + read, text)
+    assert not find(before + SKIPS + upper + read.replace("v3, v4", "v5, v4"), text)
+    assert not find(before + "v_add_u32 v3, v1, v2\n" + SKIPS + upper + read, text)
+    changed = before.replace("31", "30").replace("v_mov_b32 v3, 0", "v_mov_b32 v3, 1") + SKIPS
+    assert not find(changed + upper + read, text)
+
+
+def test_a_sum_of_softmax_needs_no_repair() -> None:
+    body = "v_div_fixup_f32 v6, v6, v8, {of}\nv_cmp_eq_f32 vcc, {number}, v8\nv_cndmask_b32 v6, v6, 0, vcc"
+    assert "repairs" in find(body.format(of="1.0", number="0"), "v_div_fixup")
+    assert not find(body.format(of="v9", number="0"), "v_div_fixup")
+    assert not find(body.format(of="1.0", number="v9"), "v_div_fixup")
+
+
+def test_the_scale_of_what_is_added_to_one_over_its_argument() -> None:
+    body = "v_exp_f32 v0, {argument}\nv_not_b32 v1, 63\nv_cndmask_b32 v1, 0, v1, vcc\nv_ldexp_f32 v0, v0, v1\n{use}"
+    added = "v_add_f32 v0, 1.0, v0"
+    assert "added to 1" in find(body.format(argument="v1", use=added), "v_not_b32")
+    assert not find(body.format(argument="v2", use=added), "v_not_b32")
+    assert not find(body.format(argument="v1", use="v_add_f32 v0, 2.0, v0"), "v_not_b32")

@@ -4,6 +4,7 @@ far: rows whose distance times their number exceeds 2^31, and 2^32, in memory th
 peak: the largest number of a row, block or array, which its scale is made of, at another place in each.
 offset, length: rms_norm's long rows with an offset of the weight, and rows of other lengths.
 groups: as many groups of experts as a gating op takes.
+heads: rope of more heads than a program takes, as many pairs as a row of its tile, and a rest of several turns.
 
 derived_products.py: infinite: one infinity in each of some rows of a product, near the end of K, so that what
 is left of it in a register would make NaN of the zeros behind K; nans-first, nans-second: NaN in one of a pair alone;
@@ -11,7 +12,9 @@ edge: products that end behind each row and column of a tile in turn, so that no
 derived_experts.py: many: tokens enough that counting them takes several turns of 1024; crowd: more experts than lanes;
 counts: experts with one token, with two, and so on; steep: gates whose exp is infinite.
 derived_attention.py: nothing: tiles of queries that see no key, beside a sink; of caches, sinks over several sequences,
-more keys in a split, and loud: scores further apart than exp's range.
+more keys in a split, and loud: scores further apart than exp's range; of fp8 caches, nans-keys and nans-values: NaN in
+another place for each head of each sequence, and for each number of a head.
+derived_brink.py: brink: results beside the middles of neighbouring codes of fp8 and fp4.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import numpy as np
 
 from harness.case import Array, Case, draw, make_generator
 from harness.derived_attention import derive_attention
+from harness.derived_brink import derive_brink
 from harness.derived_experts import derive_experts
 from harness.derived_products import derive_products
 from rockiln_kernels.spec import OpSpec
@@ -32,15 +36,17 @@ ROW_STEP = 0x5000_0000
 _LEAST_ROWS, _MOST_BYTES = 5, 1 << 16
 _LENGTHS = (96, 160, 224, 352, 416, 608, 736, 992)
 """Of rows: multiples of 32, for MX blocks."""
-_ROW_OPS = ("rms_norm", "add_rms_norm", "_and_mul", "rope", "quant_mx", "quant_fp8_token", "quant_fp8_group", "topk_")
+_HEADS = ((32, 20), (64, 12), (128, 6))
+"""Pairs, and heads that fill one program of a tile of so many pairs and a part of another one."""
+_ROW_OPS = ("rms_norm", "add_rms_norm", "_and_mul", "rope", "quant_mx", "quant_fp8", "topk_")
 """Whose programs have a row each. Where they have a tile of rows, offsets within it are of 32 bits."""
 
 
 def derive_cases(spec: OpSpec, cell: str, cases: Sequence[Case]) -> list[Case]:
     """What is added to an op's own cases."""
-    own = [*_derive_far(spec, cases), *_derive_peaks(spec, cell), *_derive_rows(spec, cases)]
+    own = [*_derive_far(spec, cases), *_derive_peaks(spec, cell), *_derive_rows(spec, cases), *derive_brink(spec, cell)]
     own += [*derive_products(spec, cell, cases), *derive_experts(spec, cell, cases)]
-    return [*own, *derive_attention(spec, cell, cases), *_derive_groups(spec, cell)]
+    return [*own, *derive_attention(spec, cell, cases), *_derive_groups(spec, cell), *_derive_heads(spec, cell)]
 
 
 def list_far_arrays(spec: OpSpec, case: Case) -> tuple[str, ...]:
@@ -121,3 +127,25 @@ def _derive_groups(spec: OpSpec, cell: str) -> Iterator[Case]:
         arrays = {"logits": draw(generator, (3, experts), cell), "bias": draw(generator, (experts,), "f32", size=0.2)}
         scalars = {"top": 6, "renormalise": True, "scaling": 1.0, "groups": 32, "keep": 5}
         yield Case(name=f"groups{experts}", arrays=arrays, scalars=scalars, terms=experts)
+
+
+def _derive_heads(spec: OpSpec, cell: str) -> Iterator[Case]:
+    """One token; behind the pairs of a head there are two and a half times as many numbers that stay as they are."""
+    if not spec.name.startswith("rope"):
+        return
+    for pairs, heads in _HEADS:
+        generator = make_generator(spec.name, cell, "heads", str(pairs))
+        x = draw(generator, (1, heads, pairs * 9 // 2), cell)
+        angles = generator.uniform(0.0, 6.3, (3, pairs))
+        arrays = {
+            spec.inputs[0].name: x,
+            "cos": np.cos(angles).astype(np.float32),
+            "positions": np.array([2], np.int32),
+        }
+        arrays["sin"] = np.sin(angles).astype(np.float32)
+        sizes = np.abs(x.astype(np.float64)).max(axis=-1, keepdims=True)
+        whole = {spec.outputs[0].name: np.broadcast_to(sizes, x.shape)}
+        for order in (False, True):
+            name = f"heads{heads}-{'interleaved' if order else 'halves'}"
+            scalars = {"interleaved": order}
+            yield Case(name=name, arrays=arrays, scalars=scalars, terms=2, magnitudes=whole)

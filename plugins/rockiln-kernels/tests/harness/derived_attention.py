@@ -1,4 +1,4 @@
-"""Attention → further cases: queries that see nothing beside a sink, many keys in a split, scores far apart."""
+"""Attention → further cases: queries that see nothing beside a sink, many keys in a split, scores far apart, NaN."""
 
 from __future__ import annotations
 
@@ -20,16 +20,21 @@ _NOTHING = Batch(name="nothing", lengths=((150, 10), (70, 0)), heads=(1, 1), has
 _LOUD = 128.0
 """What the scale is multiplied with: scores of splits, and the largest of few keys and 0, are further apart than exp's
 range."""
+_TOKENS, _LATENTS = 32, 16
+"""Of caches with NaN: tokens of a sequence, and sequences of latents."""
+_NAN = 0x7F
 
 
 def derive_attention(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
-    """nothing; of caches: sinks, one-split, and loud."""
+    """nothing; of caches: sinks, one-split, loud, and of fp8 ones NaN."""
     if spec.name == "attention_prefill_backward":
         yield from make_backward_cases(cell, [_NOTHING], _WIDTHS)
     elif spec.name == "attention_prefill":
         yield from (_make_nothing(spec, cell, width) for width in _WIDTHS)
     elif spec.name.startswith(("paged_decode", "mla_decode")):
         yield from _derive_cached(spec, cell, cases)
+        if "Q" in spec.cell_dtypes(cell):
+            yield from _derive_nans(spec, cell)
 
 
 def _make_nothing(spec: OpSpec, cell: str, width: tuple[int, int]) -> Case:
@@ -71,6 +76,53 @@ def _make_loud(spec: OpSpec, cell: str, case: Case) -> Case:
         "lse": np.full(case.magnitudes["lse"].shape, 1.0 + 2.0 * largest),
     }
     return replace(case, name=f"{case.name}-loud", scalars={**case.scalars, "scale": scale}, magnitudes=sizes)
+
+
+def _derive_nans(spec: OpSpec, cell: str) -> Iterator[Case]:
+    """Every number of a cache's tile is decoded by an instruction of its own: each has a NaN of its own to keep."""
+    if spec.name.startswith("mla"):
+        yield _make_nans(spec, cell, "cache", (_LATENTS, 1, 1, 576))
+        return
+    for width in (64, 80, 128):
+        yield _make_nans(spec, cell, "k_cache", (2, _TOKENS, 4, width))
+        yield _make_nans(spec, cell, "v_cache", (12, 1, 4, width))
+
+
+def _make_nans(spec: OpSpec, cell: str, name: str, shape: tuple[int, int, int, int]) -> Case:
+    """As many queries as tokens, each of which sees its own one, with a NaN in its key; or one query, to which each
+    number of the values is NaN in one token, or one number of one key is. lse beside NaN values has magnitudes for the
+    largest of scores, and nothing else but NaN is put out."""
+    count, queries, heads, width = shape
+    dtypes, generator = spec.cell_dtypes(cell), make_generator(spec.name, cell, name, "nans", str(width))
+    names, scales = ("cache",), ("cache_scale",)
+    if not spec.name.startswith("mla"):
+        names, scales = ("k_cache", "v_cache"), ("k_scale", "v_scale")
+    stored = (count * 2, _TOKENS // 2, *((heads, width) if len(names) > 1 else (width,)))
+    arrays = {item: draw(generator, stored, dtypes["Q"]) for item in names}
+    _place_nans(arrays[name].view(np.uint8).reshape(count, _TOKENS, heads, width), name, is_each=queries > 1)
+    arrays["q"] = draw(generator, shape, dtypes["T"])
+    arrays["block_tables"] = np.arange(count * 2, dtype=np.int32).reshape(count, 2)
+    arrays["context_lens"] = np.full(count, _TOKENS, np.int32)
+    arrays |= {item: np.array([0.75], np.float32) for item in scales}
+    scalars = {"scale": float(np.float32(width**-0.5)), "splits": 1} | ({"window_left": 0} if queries > 1 else {})
+    title = f"nans-{'values' if name == 'v_cache' else 'keys'}-d{width}"
+    sizes = {"lse": np.full(shape[:3], 2.0 * width)}
+    return Case(name=title, arrays=arrays, scalars=scalars, terms=width, magnitudes=sizes)
+
+
+def _place_nans(codes: Array, name: str, *, is_each: bool) -> None:
+    """In [B, tokens, H, D] of fp8's codes."""
+    count, tokens, heads, width = codes.shape
+    for row, head in np.ndindex(count, heads):
+        number = row * heads + head
+        if name == "v_cache":
+            columns = np.arange(width)
+            codes[row, (5 * columns + 11 * number) % tokens, head, columns] = _NAN
+        elif is_each:
+            places = np.arange(tokens)
+            codes[row, places, head, (21 * places + 10 * number) % width] = _NAN
+        else:
+            codes[row, 5 * number % tokens, head, 13 * number % width] = _NAN
 
 
 def _bound(arrays: Mapping[str, Array], name: str) -> Array:

@@ -21,12 +21,15 @@ from harness.listing import (
     read_next,
     reads_constant,
     split,
+    walk_back,
 )
+from harness.offsets import extends_offset
 from harness.quotients import (
     applies_sign,
     biases_negative,
     corrects_division,
     corrects_twice,
+    repairs_sum,
     repeats_residual,
     signs_quotient,
     starts_division,
@@ -110,11 +113,29 @@ def _scales_log(code: Sequence[Item], index: int) -> bool:
 
 
 def _scales_beside_one(code: Sequence[Item], index: int) -> bool:
-    """`v_ldexp t, t, s` of exp's small results, where the next use of t is 1.0 + t."""
+    """`v_ldexp t, t, s` of exp's small results, where the next use of t is 1.0 + t; s = -64 where its register holds
+    exp's argument, less than -62, whose bits are a number as negative as makes 0 of t."""
+    if code[index].base == "v_not_b32":
+        return _scales_by_argument(code, index)
     if code[index].base != "v_ldexp_f32":
         return False
     reader = read_next(code, index, split(code[index])[0])
     return reader is not None and reader.base in {"v_add_f32", "v_pk_add_f32"} and "1.0" in split(reader)
+
+
+def _scales_by_argument(code: Sequence[Item], index: int) -> bool:
+    """`v_exp t, s`, `v_not s, 63`, and s by the choice of arguments below -126 to v_ldexp of t."""
+    own, *bits = split(code[index])
+    choice = read_next(code, index, own)
+    used = next((item for item in walk_back(code, index) if own in split(item)), None)
+    if bits != ["63"] or choice is None or choice.base != "v_cndmask_b32" or used is None or used.base != "v_exp_f32":
+        return False
+    scaled = read_next(code, _locate(code, index, choice), split(choice)[0])
+    return scaled is not None and _scales_beside_one(code, _locate(code, index, scaled))
+
+
+def _locate(code: Sequence[Item], index: int, item: Item) -> int:
+    return next(place for place in range(index, len(code)) if code[place] is item)
 
 
 def _asks_for_scaling(code: Sequence[Item], index: int) -> bool:
@@ -126,8 +147,8 @@ def _asks_for_scaling(code: Sequence[Item], index: int) -> bool:
         reader = read_next(code, index, operands[0])
         if reader is None or not reads_constant(code, index, "0x3fb8aa3b"):
             return False
-        place = next(place for place in range(index, len(code)) if code[place] is reader)
-        return reader.base == "v_cmp_gt_f32" and reads_constant(code, place, "0xc2fc0000")
+        is_test = reader.base == "v_cmp_gt_f32"
+        return is_test and reads_constant(code, _locate(code, index, reader), "0xc2fc0000")
     return code[index].base == "v_cmp_gt_f32" and reads_constant(code, index, "0xc2fc0000")
 
 
@@ -312,6 +333,10 @@ RULES: Mapping[str, Rule] = {
     "decides whether exp2 is of a + 64 and scaled back by 2^-64, or of a: the same number": _asks_for_scaling,
     "the sign of a quotient of program numbers and counts, which are never negative": signs_quotient,
     "gives a quotient of program numbers and counts its sign, which is 0: x ^ 0, x - 0": applies_sign,
+    "the upper half of an offset where its register holds 0, too: signs of indices, sizes and strides": extends_offset,
+    "repairs 1 / x where x is infinite, subnormal or 0: a sum of softmax is 0, where 0 is chosen, or 1 and more": (
+        repairs_sum
+    ),
     "adds the low part of log2 e, 2^-25 of the product that it corrects: within the rule's 16 steps": _adds_low_part,
     "chooses the lane that stores: the emulator reports lanes that store unlike numbers at one place, and was silent": (
         _chooses_lane

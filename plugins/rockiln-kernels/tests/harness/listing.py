@@ -75,13 +75,18 @@ def reads_constant(code: Sequence[Item], index: int, constant: str) -> bool:
         if operand == constant:
             return True
         if operand.startswith("s") and "[" not in operand:
-            written = (
-                item for item in reversed(code[:index]) if split(item) and names_register(split(item)[0], operand)
-            )
-            made = next(written, None)
-            if made is not None and made.base == "s_mov_b32" and split(made)[1] == constant:
+            place = find_last_writer(code, index, operand)
+            if place is not None and code[place].base == "s_mov_b32" and split(code[place])[1] == constant:
                 return True
     return False
+
+
+def find_last_writer(code: Sequence[Item], index: int, register: str) -> int | None:
+    """Where a scalar register was last written in the order of the code, whatever branches lie between."""
+    for place in range(index - 1, -1, -1):
+        if split(code[place]) and names_register(split(code[place])[0], register):
+            return place
+    return None
 
 
 def find_only_maker(code: Sequence[Item], register: str) -> Item | None:

@@ -8,7 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from harness.listing import ENDS, Item, find_maker, list_makers, names_register, read_next, split, walk_back
+from harness.listing import (
+    ENDS,
+    Item,
+    find_maker,
+    find_writer,
+    list_makers,
+    names_register,
+    read_next,
+    split,
+    walk_back,
+)
+from harness.offsets import is_scalar_sign
 
 _AT_LEAST = ("s_cmp_ge_u32", "v_cmp_le_u32")
 """Comparisons of r with d for r >= d: `s_cmp r, d`, `v_cmp vcc, d, r`."""
@@ -80,7 +91,12 @@ def biases_negative(code: Sequence[Item], index: int) -> bool:
 
 
 def signs_quotient(code: Sequence[Item], index: int) -> bool:
-    """`s_xor s, a, b` of which `s_ashr s, s, 31` is the next use."""
+    """`s_xor s, a, b` of which `s_ashr s, s, 31` is the next use; of lanes, a sign where the register holds another."""
+    if _is_sign_of_lanes(code, index):
+        own = split(code[index])[0]
+        written = find_writer(code, index, own)
+        place = None if written is None else next(place for place in range(index) if code[place] is written)
+        return place is not None and _is_sign_of_lanes(code, place)
     if code[index].base != "s_xor_b32":
         return False
     own = split(code[index])[0]
@@ -94,6 +110,8 @@ def applies_sign(code: Sequence[Item], index: int) -> bool:
     Or a remainder that of x, of which s_abs was taken.
     """
     operands = split(code[index])
+    if code[index].base in {"v_xor_b32", "v_sub_u32", "v_sub_nc_u32"} and operands[0] == operands[1]:
+        return any(_is_sign_of_lanes(code, place) for place in list_makers(code, index, operands[2]))
     if code[index].base not in {"s_xor_b32", "s_sub_i32", "s_sub_co_i32"} or operands[0] != operands[1]:
         return False
     made = find_maker(code, index, operands[2])
@@ -102,6 +120,26 @@ def applies_sign(code: Sequence[Item], index: int) -> bool:
     source = split(made)[1]
     absolute = (item for item in walk_back(code, index) if item.base == "s_abs_i32")
     return source == operands[2] or any(split(item)[1] == source for item in absolute)
+
+
+def _is_sign_of_lanes(code: Sequence[Item], index: int) -> bool:
+    """`v_xor s, a, b` of signs: a divisor's `s_ashr a, x, 31` and its dividend's `v_ashrrev b, 31, y`."""
+    operands = split(code[index])
+    if code[index].base != "v_xor_b32" or not is_scalar_sign(code, index, operands[1]):
+        return False
+    made = find_maker(code, index, operands[2])
+    return made is not None and made.base == "v_ashrrev_i32" and split(made)[1] == "31"
+
+
+def repairs_sum(code: Sequence[Item], index: int) -> bool:
+    """`v_div_fixup q, q, d, 1.0` where `v_cmp_eq 0, d` is asked next, and q chosen by it."""
+    operands = split(code[index])
+    if code[index].base != "v_div_fixup_f32" or operands[0] != operands[1] or operands[3:] != ["1.0"]:
+        return False
+    test, reader = (read_next(code, index, register) for register in (operands[2], operands[0]))
+    if test is None or reader is None or not re.match(r"v_cmp_n?eq_f32", test.base):
+        return False
+    return "0" in split(test) and reader.base == "v_cndmask_b32" and "0" in split(reader)
 
 
 def corrects_twice(code: Sequence[Item], index: int) -> bool:
