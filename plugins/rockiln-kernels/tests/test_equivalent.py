@@ -70,6 +70,13 @@ def test_zeros_behind_k_matter_beside_infinities() -> None:
     assert not find(body, "v_mov_b32_e32 v10", op="gemm_fp8", dtypes=("e5m2", "e5m2"))
     read = body.replace("s_cbranch", "v_add_f32 v12, v10, v10\ns_cbranch")
     assert not find(read, "v_mov_b32_e32 v10", op="gemm_fp8", dtypes=("e4m3", "e4m3"))
+    halves = (
+        "v_mov_b32 v11, 0\nv_mov_b32 v11, {upper}\nv_add_co_u32 v10, vcc, s2, v4\nv_addc_co_u32 v11, vcc, v5, v11, vcc"
+    )
+    apart = halves + "\nglobal_load_ubyte v11, v[10:11], off"
+    found = [find(apart.format(upper=upper), "v_mov_b32", op="gemm_fp8", dtypes=("e4m3",)) for upper in ("s4", "1")]
+    assert "without infinities" in found[0]
+    assert not found[1]
 
 
 def test_zeros_of_a_narrow_operand_may_stand_beside_a_wide_one() -> None:

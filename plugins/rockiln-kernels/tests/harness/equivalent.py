@@ -266,7 +266,8 @@ def _find_load(code: Sequence[Item], index: int, register: str) -> Item | None:
         if any(names_register(operand, register) for operand in operands):
             if "_load_" in item.base and names_register(operands[0], register):
                 return item
-            if not item.base.startswith(_ADDRESS) or not names_register(operands[0], register):
+            is_address = item.base.startswith(_ADDRESS) or (item.base == "v_mov_b32" and operands[1].startswith("s"))
+            if not is_address or not names_register(operands[0], register):
                 return None
     return None
 
