@@ -74,7 +74,9 @@ def test_zeros_behind_k_matter_beside_infinities() -> None:
         "v_mov_b32 v11, 0\nv_mov_b32 v11, {upper}\nv_add_co_u32 v10, vcc, s2, v4\nv_addc_co_u32 v11, vcc, v5, v11, vcc"
     )
     apart = halves + "\nglobal_load_ubyte v11, v[10:11], off"
-    found = [find(apart.format(upper=upper), "v_mov_b32", op="gemm_fp8", dtypes=("e4m3",)) for upper in ("s4", "1")]
+    found = [
+        find(apart.format(upper=upper), "v_mov_b32_e32 v11", op="gemm_fp8", dtypes=("e4m3",)) for upper in ("s4", "1")
+    ]
     assert "without infinities" in found[0]
     assert not found[1]
 
