@@ -135,7 +135,7 @@ def compat(session: nox.Session) -> None:
     session.chdir("compat")
     session.run("mypy")
     session.run("ruff", "check", ".")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "loadfile")))
 
 
 @nox.session
@@ -243,7 +243,7 @@ def jax_plugin(session: nox.Session) -> None:
     """rockiln-jax: types; its ops on JAX's CPU, its lowering for rocm, and its handler over a fake HIP and gfxemu."""
     install_jax(session, JAX_VERSIONS[0])
     session.run("mypy")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or ("-n", "2", "--dist", "loadfile")))
 
 
 @nox.session
