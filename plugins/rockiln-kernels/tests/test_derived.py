@@ -182,9 +182,12 @@ def test_results_beside_middles_turn_into_other_codes_by_a_256th(op: str, cell: 
     assert len(np.unique(was)) > 30
 
 
-def test_every_query_sees_a_nan_of_its_own() -> None:
-    case = _find("paged_decode_fp8", "f16-e4m3", "nans-keys-d80")
-    out = compute_reference(read_table()["paged_decode_fp8"], "f16-e4m3", case)["out"]
+@pytest.mark.parametrize("cell", ["f16-e4m3", "bf16-e4m3fnuz"])
+def test_every_query_sees_a_nan_of_its_own(cell: str) -> None:
+    latent = _find("mla_decode_fp8", cell, "nans-keys-d576")
+    assert np.isnan(compute_reference(read_table()["mla_decode_fp8"], cell, latent)["out"]).all()
+    case = _find("paged_decode_fp8", cell, "nans-keys-d80")
+    out = compute_reference(read_table()["paged_decode_fp8"], cell, case)["out"]
     assert np.isnan(out).all()
     keys = np.isnan(case.arrays["k_cache"].astype(np.float32))
     assert (keys.sum(axis=-1) == 1).all()

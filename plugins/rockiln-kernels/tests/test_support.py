@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from harness.inputs import hash_derived, hash_inputs, list_inputs
+from harness.inputs import DERIVED, TESTS, hash_derived, hash_inputs, list_derived, list_inputs
+from harness.judge import make_cases
 from harness.support import PAGE, RECORDS, make_page, read_records
-from rockiln_kernels.table import read_families, read_origins
+from rockiln_kernels.spec import OpSpec
+from rockiln_kernels.table import read_families, read_origins, read_table
 from rockiln_kernels.wanted_table import read_wishes
 
 RECORD_NAMES = sorted(path.stem for path in RECORDS.glob("*.json"))
@@ -46,10 +49,28 @@ def test_a_record_without_the_newest_cases_is_said_to_be() -> None:
     records = dict(read_records())
     family = RECORD_NAMES[0]
     listed = "\n## Made before the newest derived cases\n"
-    for derived in ("", hash_derived()):
+    for derived in ("", hash_derived(family)):
         records[family] = {**records[family], "derived": derived}
         section = make_page(records).partition(listed)[2].partition("\n## ")[0]
         assert (f"- {family}\n" in section) == (not derived)
+
+
+def test_every_module_of_derived_cases_counts_for_some_families() -> None:
+    names = {path.stem for path in (TESTS / "harness").glob("derived_*.py")}
+    assert names == set(DERIVED)
+    assert {path.stem for path in list_derived("fused_moe")} == {"derived", "derived_experts", "derived_products"}
+    assert hash_derived("rope") != hash_derived("gemm") != hash_derived("fused_moe")
+
+
+@pytest.mark.parametrize("spec", read_table().values(), ids=lambda spec: spec.name)
+def test_a_module_of_derived_cases_makes_none_for_other_ops(spec: OpSpec) -> None:
+    cell = spec.cells[0]
+    own = make_cases(spec.name, cell)
+    for name, words in DERIVED.items():
+        if not any(word in spec.name for word in words):
+            derive = getattr(import_module(f"harness.{name}"), name.replace("derived", "derive"))
+            given = (spec, cell) if name == "derived_brink" else (spec, cell, own)
+            assert not list(derive(*given)), name
 
 
 def test_words_of_a_refusal_are_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,6 @@ _LOUD = 128.0
 range."""
 _TOKENS, _LATENTS = 32, 16
 """Of caches with NaN: tokens of a sequence, and sequences of latents."""
-_NAN = 0x7F
 
 
 def derive_attention(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
@@ -99,7 +98,7 @@ def _make_nans(spec: OpSpec, cell: str, name: str, shape: tuple[int, int, int, i
         names, scales = ("k_cache", "v_cache"), ("k_scale", "v_scale")
     stored = (count * 2, _TOKENS // 2, *((heads, width) if len(names) > 1 else (width,)))
     arrays = {item: draw(generator, stored, dtypes["Q"]) for item in names}
-    _place_nans(arrays[name].view(np.uint8).reshape(count, _TOKENS, heads, width), name, is_each=queries > 1)
+    _place_nans(arrays[name].reshape(count, _TOKENS, heads, width), name, is_each=queries > 1)
     arrays["q"] = draw(generator, shape, dtypes["T"])
     arrays["block_tables"] = np.arange(count * 2, dtype=np.int32).reshape(count, 2)
     arrays["context_lens"] = np.full(count, _TOKENS, np.int32)
@@ -110,19 +109,20 @@ def _make_nans(spec: OpSpec, cell: str, name: str, shape: tuple[int, int, int, i
     return Case(name=title, arrays=arrays, scalars=scalars, terms=width, magnitudes=sizes)
 
 
-def _place_nans(codes: Array, name: str, *, is_each: bool) -> None:
-    """In [B, tokens, H, D] of fp8's codes."""
-    count, tokens, heads, width = codes.shape
+def _place_nans(cache: Array, name: str, *, is_each: bool) -> None:
+    """In [B, tokens, H, D] of fp8."""
+    count, tokens, heads, width = cache.shape
+    codes, nan = cache.view(np.uint8), np.array(np.nan).astype(cache.dtype).view(np.uint8)
     for row, head in np.ndindex(count, heads):
         number = row * heads + head
         if name == "v_cache":
             columns = np.arange(width)
-            codes[row, (5 * columns + 11 * number) % tokens, head, columns] = _NAN
+            codes[row, (5 * columns + 11 * number) % tokens, head, columns] = nan
         elif is_each:
             places = np.arange(tokens)
-            codes[row, places, head, (21 * places + 10 * number) % width] = _NAN
+            codes[row, places, head, (21 * places + 10 * number) % width] = nan
         else:
-            codes[row, 5 * number % tokens, head, 13 * number % width] = _NAN
+            codes[row, 5 * number % tokens, head, 13 * number % width] = nan
 
 
 def _bound(arrays: Mapping[str, Array], name: str) -> Array:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 import rockiln_kernels
+from rockiln_kernels.table import read_origins
 
 PACKAGE = Path(rockiln_kernels.__file__).parent
 TESTS = Path(__file__).parents[1]
 _PARTS = ("specs", "references", "ops", "variants")
+DERIVED: Mapping[str, tuple[str, ...]] = {
+    "derived_attention": ("attention_", "paged_", "mla_"),
+    "derived_brink": ("_and_mul", "rms_norm"),
+    "derived_experts": ("fused_moe",),
+    "derived_products": ("gemm", "fused_moe"),
+}
+"""What derived.py calls, and words in the names of the ops that it makes cases for, or shows others how to."""
 
 
 @lru_cache(maxsize=512)
@@ -78,9 +87,16 @@ def _read_without_refusals(path: Path) -> bytes:
     return content
 
 
-def hash_derived() -> str:
-    """sha256 over the modules that make further cases of a family's own: a record names it, and may be older."""
+def list_derived(family: str) -> tuple[Path, ...]:
+    """The modules that make further cases of a family's own."""
+    ops = [op for op, origin in read_origins().items() if origin == family]
+    parts = [name for name, words in DERIVED.items() if any(word in op for op in ops for word in words)]
+    return tuple(TESTS / "harness" / f"{name}.py" for name in ("derived", *parts))
+
+
+def hash_derived(family: str) -> str:
+    """sha256 over those modules: a record names it, and may be older."""
     digest = hashlib.sha256()
-    for path in sorted((TESTS / "harness").glob("derived*.py")):
+    for path in list_derived(family):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -57,7 +57,7 @@ def make_record(family: str, jobs: int) -> Record:
         for wish, future in futures.items():
             cells[_name_cell(wish)] = future.result()
             print(f"{_name_cell(wish)}: {len(cells[_name_cell(wish)]['faults'])} faults", file=sys.stderr)  # a program
-    inputs = {"inputs": hash_inputs(family), "derived": hash_derived()}
+    inputs = {"inputs": hash_inputs(family), "derived": hash_derived(family)}
     return {"family": family, **inputs, "gfxemu": gfxemu.__version__, "cells": cells}
 
 
@@ -128,7 +128,7 @@ def _list_notes(records: Mapping[str, Record], wishes: Sequence[Wish]) -> Iterat
         yield from (f"- {fault}" for entry in record["cells"].values() for fault in entry["faults"])
     yield "\n## Made before the newest derived cases\n"
     yield "Of the cases that only the emulator runs, these records may lack some; those that are not listed have all.\n"
-    yield from (f"- {family}" for family, record in records.items() if record.get("derived") != hash_derived())
+    yield from (f"- {family}" for family, record in records.items() if record.get("derived") != hash_derived(family))
     yield "\n## Emulator\n"
     yield from (f"- {family}: gfxemu {record['gfxemu']}" for family, record in records.items())
     yield ""
