@@ -118,7 +118,7 @@ def test_random_shapes_compute_what_the_reference_does(family: str, monkeypatch:
             runs, shapes, faults = runs + more, shapes + count, faults + wrong
             if runs >= share:
                 break
-        assert runs or not pack.manifest.variants
+        assert runs >= share or not pack.manifest.variants
         total += runs
     assert not faults, "\n".join(faults[:5])
     of = ", ".join(f"{op} {arch.name}" for arch, op, _ in picked)

@@ -10,13 +10,14 @@ from harness.case import Case, make_generator, numpy_dtype
 from rockiln_kernels.spec import OpSpec
 
 _BYTES = {"mxfp4": 16, "mxfp6": 24, "mxfp8": 32}
+NARROW_SHAPES = (("aligned", 3, 16), ("tiny", 1, 1), ("long", 2, 35))
+"""name, rows and blocks of what is widened."""
 
 
 def make_mx_cases(spec: OpSpec, cell: str) -> list[Case]:
     """Rows of every kind, in lengths of whole blocks."""
     if spec.name.startswith("dequant_"):
-        shapes = (("aligned", 3, 16), ("tiny", 1, 1), ("long", 2, 35))
-        return [_make_dequant_case(spec, cell, *shape) for shape in shapes]
+        return [_make_dequant_case(spec, cell, *shape) for shape in NARROW_SHAPES]
     dtype = spec.cell_dtypes(cell)["T"]
     cases = []
     for rows in list_row_cases(step=32, long=(1248,)):
@@ -37,4 +38,4 @@ def _make_dequant_case(spec: OpSpec, cell: str, name: str, rows: int, blocks: in
     scale[-1, -1:] = 0
     own = spec.cell_dtypes(cell).get("E", "u8")
     dtype = numpy_dtype(own if spec.inputs[0].dtype == "E" else "u8")
-    return Case(name=name, arrays={"q": q.view(dtype), "q_scale": scale}, is_misaligned=name == "tiny")
+    return Case(name=name, arrays={"q": q.view(dtype), "q_scale": scale}, is_misaligned=name.startswith("tiny"))

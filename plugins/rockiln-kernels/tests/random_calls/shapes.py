@@ -149,6 +149,12 @@ def _draw_narrow_mixtures(random: Random, count: int) -> list[tuple[str, int, in
     return _draw_mixtures(random, count, 32)
 
 
+def _draw_narrow_rows(random: Random, count: int) -> list[tuple[str, int, int]]:
+    """Names decide on alignment."""
+    names = random.choices(("random", "tiny"), k=count)
+    return [(f"{name}{number}", random.randrange(1, 6), random.randrange(1, 40)) for number, name in enumerate(names)]
+
+
 def _rows(module: str) -> Shapes:
     return Shapes(module=module, name="list_row_cases", draw=_draw_rows)
 
@@ -181,3 +187,5 @@ def replace_shapes(family: str, random: Random, count: int, replace: Replace) ->
     if family == "stream_k_gemm":
         programs = {f"random{number}": random.randrange(1, 12) for number in range(count)}
         replace("cases.stream_k_gemm", "_PROGRAMS", programs)
+    if own.module == "mx":
+        replace("cases.mx", "NARROW_SHAPES", _draw_narrow_rows(random, count))
