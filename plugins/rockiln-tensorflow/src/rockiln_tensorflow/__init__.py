@@ -8,17 +8,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rockiln_tensorflow.cpu_gradients import register_cpu_gradients
 from rockiln_tensorflow.native import load_ops
 
 if TYPE_CHECKING:
     from rockiln_tensorflow import layers, ops
+    from rockiln_tensorflow.composed.cpu import portable
     from rockiln_tensorflow.explain_call import explain
     from rockiln_tensorflow.registration import Registration, register
 
-__all__ = ["Registration", "explain", "layers", "ops", "register"]
-_PLACES = {"explain": "explain_call", "Registration": "registration", "register": "registration"}
+__all__ = ["Registration", "explain", "layers", "ops", "portable", "register"]
+_PLACES = {
+    "explain": "explain_call",
+    "Registration": "registration",
+    "portable": "composed.cpu",
+    "register": "registration",
+}
 
 load_ops()
+register_cpu_gradients()
 
 
 def __getattr__(name: str) -> Any:

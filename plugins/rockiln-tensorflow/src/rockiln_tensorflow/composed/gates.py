@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rockiln_tensorflow.composed import Composition, Tensor
+from rockiln_tensorflow.composed import Composition, Tensor, cpu
 from rockiln_tensorflow.composed.narrow import quantise_fp8, quantise_mx, widen
 from rockiln_tensorflow.composed.norms import add_offset
 from rockiln_tensorflow.composed.sizes import join_last
@@ -31,6 +31,9 @@ def gate_gelu(g: Tensor, _alpha: float) -> Tensor:
 def gate_gelu_tanh(g: Tensor, _alpha: float) -> Tensor:
     """g * sigmoid(2 z), which is g / 2 * (1 + tanh z), without cancellation."""
     return g * tf.sigmoid(g * (2.0 * _ROOT + (2.0 * _ROOT * 0.044715) * (g * g)))
+
+
+NAMES: dict[Gate, str] = {gate_silu: "silu", gate_gelu: "gelu", gate_gelu_tanh: "gelu_tanh"}
 
 
 def slope_silu(g: Tensor, alpha: float) -> Tensor:
@@ -80,6 +83,8 @@ def apply_gate(
 
 def gate_and_mul(gate: Gate, x: Tensor, **scalars: Any) -> tuple[Tensor, ...]:
     """y [..., D2 / 2] of x [..., D2]."""
+    if cpu.serves(x):
+        return (cpu.run_gate(x, NAMES[gate], **scalars),)
     return (tf.cast(apply_gate(x, gate, **scalars), x.dtype),)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import tensorflow as tf
 
 from rockiln_kernels.specs.gemm_mx import FORMATS
-from rockiln_tensorflow.composed import Composition, Tensor
+from rockiln_tensorflow.composed import Composition, Tensor, cpu
 from rockiln_tensorflow.composed.gates import apply_gate, gate_gelu, gate_gelu_tanh, gate_silu
 from rockiln_tensorflow.composed.narrow import dequantise_mx, widen
 from rockiln_tensorflow.composed.sizes import read_sizes
@@ -56,6 +56,8 @@ def gemm(
     """out [..., N] like a [..., K]; b [N, K]."""
     if bias is None and not suffix:
         return (multiply_narrow(a, b),)
+    if cpu.serves_products(a, b, bias):
+        return (cpu.run_gemm(a, b, bias, suffix, interleaved=interleaved),)
     return (tf.cast(finish(multiply(a, b), bias, suffix, interleaved=interleaved), a.dtype),)
 
 

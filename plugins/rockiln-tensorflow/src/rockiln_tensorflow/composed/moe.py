@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rockiln_tensorflow.composed import Composition, Tensor
+from rockiln_tensorflow.composed import Composition, Tensor, cpu
 from rockiln_tensorflow.composed.gates import apply_gate, gate_silu
 from rockiln_tensorflow.composed.gemms import finish, multiply, widen_blocks
 from rockiln_tensorflow.composed.narrow import dequantise_mx, name_fp8, read_fp8, widen
@@ -84,6 +84,8 @@ def fused_moe(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """out like x [..., K]; gate_up [E, N2, K], down [E, K, N2 / 2], weights and ids [..., top]."""
     biases = gate_up_bias, down_bias
+    if weights.dtype == tf.float32 and cpu.serves_products(x, gate_up, down, *biases):
+        return (cpu.run_moe((x, gate_up, down, weights, ids), biases, **gate),)
     return mix_experts(lambda weight: weight, x, ((gate_up,), (down,)), weights, ids, biases, **gate)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from rockiln_tensorflow.composed import Composition, Tensor
+from rockiln_tensorflow.composed import Composition, Tensor, cpu
 from rockiln_tensorflow.composed.gates import split_pair
 from rockiln_tensorflow.composed.sizes import join_last, read_sizes
 
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved: bool) -> tuple[Tensor, ...]:
     """y like x [..., L, H, D]; cos and sin [P, R], positions [L] (all leading dims of x folded)."""
+    if cpu.serves(x):
+        return (cpu.run_rope(x, cos, sin, positions, interleaved=interleaved),)
     pairs = read_sizes(cos)[-1]
     turns = [*read_sizes(x)[:-2], 1, pairs]
     c, s = (tf.reshape(tf.gather(table, positions), turns) for table in (cos, sin))
