@@ -61,6 +61,7 @@ void multiply_panels(int64_t begin, int64_t end, void* given) {
   const int64_t size = count_packed(product.k);
   const Memory memory = allocate(2 * size);
   if (memory == nullptr) return void(block.has_failed = true);
+  const FlushScope flushes;
   for (int64_t place = begin; place < end; ++place) {
     Panel panel = {{memory.get(), memory.get() + size}, {}, {}, place * kLanes * (Epilogue == kCpuSwigluOf ? 1 : 2)};
     for (int side = 0; side < 2; ++side) {
@@ -100,6 +101,7 @@ ROCKILN_INLINE void multiply_rows(const uint16_t* a, const uint16_t* first, cons
 template <CpuEpilogue Epilogue>
 void multiply_few(int64_t begin, int64_t end, void* given) {
   const Bf16Product& product = static_cast<const Bf16Block*>(given)->product;
+  const FlushScope flushes;
   for (int64_t place = begin; place < end; ++place) {
     Panel panel = {{}, {}, {}, place * (Epilogue == kCpuSwigluOf ? 1 : 2)};
     for (int side = 0; side < 2; ++side) panel.columns[side] = find_columns(product, place, 1, side);
@@ -139,7 +141,8 @@ bool multiply_block(const Bf16Product& product, int64_t row) {
     pack_rows(product.a + (row + first) * product.a_stride, product.a_stride, least(rows - first, kLanes), product.k,
               packed.get() + first / kLanes * size);
   Bf16Block block = {product, packed.get(), row, rows, false};
-  split_range(count_places(product, kLanes), 1, (has_tiles() ? kTileWorkers : kPanels)[product.epilogue], &block);
+  const Bf16Worker worker = (has_tiles() ? kTileWorkers : kPanels)[product.epilogue];
+  split_range(count_places(product, kLanes), 1, worker, &block);
   return !block.has_failed;
 }
 

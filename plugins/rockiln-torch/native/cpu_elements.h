@@ -1,4 +1,4 @@
-// What follows a product: the activation of each of its f32 numbers, in place; and whether one of its halves is NaN.
+// What follows a product: the activation of each of its f32 numbers, in place; and whether one of its halves is NaN, or all are finite.
 #pragma once
 
 #include "cpu_kernels.h"
@@ -9,6 +9,7 @@ namespace {
 
 template <CpuGate Gate>
 void activate_numbers(float* numbers, int64_t count) {
+  const FlushScope flushes;
   int64_t place = 0;
   for (; place + kLanes <= count; place += kLanes) store<F32>(numbers + place, activate<Gate>(load<F32>(numbers + place)));
   if (place == count) return;
@@ -39,6 +40,22 @@ inline bool has_nan_half(const uint16_t* halves, int64_t count, uint16_t infinit
     largest = own > largest ? own : largest;
   }
   return largest > infinity;
+}
+
+inline bool is_finite(const float* numbers, int64_t count) {
+  Words most = {};
+  int64_t place = 0;
+  for (; place + kLanes <= count; place += kLanes) {
+    const Words own = as_words(magnitude(load<F32>(numbers + place)));
+    most = own > most ? own : most;
+  }
+  if (place < count) {
+    const Words own = as_words(magnitude(load<F32>(numbers + place, count - place)));
+    most = own > most ? own : most;
+  }
+  for (int64_t lane = 0; lane < kLanes; ++lane)
+    if (most[lane] >= 0x7f800000u) return false;
+  return true;
 }
 
 }  // namespace

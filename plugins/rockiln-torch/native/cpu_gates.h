@@ -69,6 +69,7 @@ ROCKILN_INLINE void gate_in_turn(const Row& x, typename Number::Element* y, cons
 template <typename Number, CpuGate Gate, typename Row = PlainRow<Number>>
 void gate_rows(const CpuRows& work, int64_t begin, int64_t end) {
   const auto& rows = static_cast<const GateRows&>(work);
+  const FlushScope flushes;
   const float offset = rows.up_offset == 0.0f ? -0.0f : rows.up_offset;  // u + -0 is u, the zero's sign and all
   for (int64_t row = begin; row < end; ++row) {
     auto* y = static_cast<typename Number::Element*>(rows.outputs[0]) + row * rows.width;

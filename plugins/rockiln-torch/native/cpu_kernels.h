@@ -72,6 +72,7 @@ struct CpuKernels {
   void (*activations[kCpuGates])(float* numbers, int64_t count);
   void (*negate)(uint16_t* halves, int64_t count);
   bool (*has_nan)(const uint16_t* halves, int64_t count, uint16_t infinity);
+  bool (*is_finite)(const float* numbers, int64_t count);
   // The largest magnitude of QuantRows' rows, which are at least one; NaN if there is one.
   float (*find_largest[kCpuNumbers])(const QuantRows& rows, int64_t begin, int64_t end);
 };

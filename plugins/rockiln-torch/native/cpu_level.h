@@ -30,6 +30,7 @@ constexpr CpuKernels make_kernels(const char* level) {
           {activate_numbers<kCpuSilu>, activate_numbers<kCpuGelu>, activate_numbers<kCpuGeluTanh>},
           negate_halves,
           has_nan_half,
+          is_finite,
           ROCKILN_OF_NUMBERS(find_largest_rows)};
 }
 

@@ -11,7 +11,9 @@
 namespace rockiln_torch {
 namespace {
 
-constexpr int64_t kOwnRows = 64;  // up to so many our kernel is the faster one, since oneDNN packs all of b first
+// Up to so many rows our kernels for bf16 are the faster ones, since oneDNN packs all of b first; with AMX and small
+// matrices of any.
+constexpr int64_t kOwnRows = 64, kTileRows = 128, kSmall = 1 << 23;
 constexpr int64_t kGrain = 8192;  // activations that are worth a thread
 
 // An epilogue: as oneDNN calls it, and our own kernel for f32.
@@ -90,10 +92,56 @@ bool add_gated(const rockiln_op_call& call, const void* x, const void* low, cons
   return true;
 }
 
+// Whether f32 is multiplied by torch's BLAS: as prefers_blas says, and rows that BLAS reads as they lie.
+bool is_of_blas(const rockiln_op_call& call) {
+  const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
+  if (a.dtype != ROCKILN_DTYPE_F32 || torch.multiply_plain == nullptr || torch.multiply_and_add == nullptr) return false;
+  const int64_t m = count_outputs(call) / b.shape[0];
+  if (torch.make_view == nullptr || !prefers_blas(m, b.shape[0], b.shape[1])) return false;
+  return fold_rows(a, 1).misfit == nullptr && fold_rows(b, 1).misfit == nullptr;
+}
+
+bool add_view(const rockiln_array& array, const int64_t* sizes, const int64_t* strides, const Arguments& like,
+              Tensors& views) {
+  return torch.make_view(const_cast<void*>(array.data), 2, sizes, strides, 0, find_dtype(array.dtype),
+                         like.device_type(), like.device_index(), views.take_place()) == 0;
+}
+
+bool run_blas(Arguments& arguments, Handle bias, Tensors& result, void** numbers) {
+  const rockiln_op_call& call = arguments.call();
+  const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
+  const FoldedRows rows = fold_rows(a, 1), columns = fold_rows(b, 1);
+  const int64_t m = rows.rows, n = b.shape[0], k = b.shape[1];
+  *numbers = add_result(a, n, arguments, result);
+  if (*numbers == nullptr) return false;
+  const int64_t a_sizes[] = {m, k}, a_strides[] = {m > 1 ? rows.stride : k, 1};
+  const int64_t b_sizes[] = {k, n}, b_strides[] = {1, n > 1 ? columns.stride : k};
+  const int64_t y_sizes[] = {m, n}, y_strides[] = {n, 1};
+  Tensors views;
+  rockiln_array y = a;
+  y.data = *numbers;
+  if (!add_view(a, a_sizes, a_strides, arguments, views)) return false;
+  if (!add_view(b, b_sizes, b_strides, arguments, views)) return false;
+  if (!add_view(y, y_sizes, y_strides, arguments, views)) return false;
+  if (bias == nullptr) return torch.multiply_plain(views[2], views[0], views[1]) == 0;
+  return torch.multiply_and_add(views[2], bias, views[0], views[1], 1.0, 1.0) == 0;
+}
+
+// a b^T + bias in the type of a, by BLAS or oneDNN. False if torch refuses.
+bool run_plain(Arguments& arguments, Handle bias, const char* epilogue, const char* algorithm, Tensors& result,
+               void** numbers) {
+  if (is_of_blas(arguments.call())) return run_blas(arguments, bias, result, numbers);
+  return torch.multiply(arguments.input(0), arguments.input(1), bias == nullptr ? nullptr : &bias, epilogue, nullptr, 0,
+                        algorithm == nullptr ? nullptr : &algorithm, result.take_place()) == 0 &&
+         torch.read_data(result[0], numbers) == 0;
+}
+
 // Whether our own kernel is the one for a call of bf16.
 bool is_ours(const Product& product, const rockiln_op_call& call) {
-  const bool is_many = count_outputs(call) > kOwnRows * call.inputs[1].shape[0];
-  return call.inputs[0].dtype == ROCKILN_DTYPE_BF16 && has_bf16_product() && (has_tiles() || product.gate == kSwiglu || !is_many);
+  if (call.inputs[0].dtype != ROCKILN_DTYPE_BF16 || !has_bf16_product()) return false;
+  const int64_t n = call.inputs[1].shape[0], k = call.inputs[1].shape[1], rows = count_outputs(call) / n;
+  if (product.gate == kSwiglu || rows <= (has_tiles() ? kTileRows : kOwnRows)) return true;
+  return has_tiles() && n * k < kSmall;
 }
 
 // By our own kernel, which rounds once. False if it has no memory.
@@ -111,8 +159,8 @@ bool run_bf16(const Product& product, Arguments& arguments, Tensors& result) {
                         is_swiglu && call.scalars[0].as.integer != 0});
 }
 
-// g and u in f32's precision from two products in bf16: the first rounded, and what that leaves of the second, which
-// oneDNN subtracts in f32 before it rounds. Twice a product's time; one in f32 takes longer.
+// In bf16, for CPUs without AVX512_BF16: g and u in f32's precision from two products, the first rounded, and what that
+// leaves of the second, which oneDNN subtracts in f32 before it rounds. Twice a product's time; one in f32 takes longer.
 CpuRefusal run_swiglu(Arguments& arguments, StackValue* stack) {
   const rockiln_op_call& call = arguments.call();
   const bool is_wide = call.inputs[0].dtype == ROCKILN_DTYPE_F32;
@@ -121,8 +169,7 @@ CpuRefusal run_swiglu(Arguments& arguments, StackValue* stack) {
   const Handle a = arguments.input(0), b = arguments.input(1);
   Tensors product, rest, result;
   void *x = nullptr, *low = nullptr;
-  if (torch.multiply(a, b, own_bias, "none", nullptr, 0, nullptr, product.take_place())) return kRefused;
-  if (torch.read_data(product[0], &x)) return kRefused;
+  if (!run_plain(arguments, bias, "none", nullptr, product, &x)) return kRefused;
   if (!is_wide) {
     get_cpu_kernels().negate(static_cast<uint16_t*>(x), count_outputs(call));
     if (torch.multiply_and_combine(a, product[0], b, own_bias, "add", rest.take_place())) return kRefused;
@@ -139,10 +186,7 @@ bool mend_infinities(Arguments& arguments, Handle bias, uint16_t* numbers, uint1
   if (!get_cpu_kernels().has_nan(numbers, count, infinity)) return true;
   Tensors plain;
   void* products = nullptr;
-  if (torch.multiply(arguments.input(0), arguments.input(1), bias == nullptr ? nullptr : &bias, "none", nullptr, 0,
-                     nullptr, plain.take_place()))
-    return false;
-  if (torch.read_data(plain[0], &products)) return false;
+  if (!run_plain(arguments, bias, "none", nullptr, plain, &products)) return false;
   for (int64_t place = 0; place < count; ++place)
     if ((numbers[place] & 0x7fff) > infinity && static_cast<const uint16_t*>(products)[place] == infinity)
       numbers[place] = infinity;
@@ -154,13 +198,9 @@ CpuRefusal run_pointwise(const Product& product, Arguments& arguments, StackValu
   const bool is_wide = call.inputs[0].dtype == ROCKILN_DTYPE_F32;
   Handle bias = has_bias(product.op, call) ? arguments.input(2) : nullptr;
   const char* epilogue = is_wide ? "none" : product.epilogue;
-  const char* algorithm = product.algorithm;
   Tensors result;
   void* numbers = nullptr;
-  if (torch.multiply(arguments.input(0), arguments.input(1), bias == nullptr ? nullptr : &bias, epilogue, nullptr, 0,
-                     is_wide || algorithm == nullptr ? nullptr : &algorithm, result.take_place()))
-    return kRefused;
-  if (torch.read_data(result[0], &numbers)) return kRefused;
+  if (!run_plain(arguments, bias, epilogue, is_wide ? nullptr : product.algorithm, result, &numbers)) return kRefused;
   if (is_wide && product.gate >= 0) activate_all(static_cast<float*>(numbers), count_outputs(call), product.gate);
   const uint16_t infinity = call.inputs[0].dtype == ROCKILN_DTYPE_BF16 ? 0x7f80 : 0x7c00;
   if (!is_wide && product.gate == kCpuGelu &&
@@ -171,6 +211,17 @@ CpuRefusal run_pointwise(const Product& product, Arguments& arguments, StackValu
 }
 
 }  // namespace
+
+bool prefers_blas(int64_t m, int64_t n, int64_t k) {
+#if defined(__x86_64__)
+  static const bool is_intel = __builtin_cpu_is("intel");
+  constexpr int64_t kFew = 4, kMany = 256, kLarge = 1 << 21;
+  return is_intel && (m <= kFew || m >= kMany || n * k < kLarge);
+#else
+  static_cast<void>(m), static_cast<void>(n), static_cast<void>(k);
+  return false;
+#endif
+}
 
 bool is_product(const char* op) { return find_product(op) != nullptr; }
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "call.h"
+#include "cpu_attention.h"
+#include "cpu_bf16.h"
 #include "cpu_call.h"
 #include "cpu_plan.h"
 #include "cpu_product.h"
@@ -130,6 +132,21 @@ const char* rockiln_torch_judge_cpu(uint32_t op, const rockiln_op_call* call) {
   const char* misfit = is_product(name) ? judge_product(name, *call) : plan_on_cpu(name, *call, plan);
   return misfit == kCpuLayout ? nullptr : misfit;
 }
+
+uint32_t rockiln_torch_is_finite(const void* numbers, int64_t count, uint32_t dtype) {
+  const CpuKernels& kernels = get_cpu_kernels();
+  if (dtype == ROCKILN_DTYPE_F32) return kernels.is_finite(static_cast<const float*>(numbers), count) ? 1 : 0;
+  const uint16_t largest = dtype == ROCKILN_DTYPE_BF16 ? 0x7f7f : 0x7bff;
+  return kernels.has_nan(static_cast<const uint16_t*>(numbers), count, largest) ? 0 : 1;
+}
+
+uint32_t rockiln_torch_prefers_blas(int64_t m, int64_t n, int64_t k) { return prefers_blas(m, n, k) ? 1 : 0; }
+
+uint32_t rockiln_torch_attend(const rockiln_torch_attention* attention) {
+  return has_tiles() && attend_bf16(*attention) ? 1 : 0;
+}
+
+uint32_t rockiln_torch_has_attention(void) { return has_tiles() ? 1 : 0; }
 
 void rockiln_torch_observe_cpu(void (*observer)(uint32_t, const rockiln_op_call*)) { observe_cpu(observer); }
 

@@ -54,6 +54,32 @@ ROCKILN_TORCH_API void rockiln_torch_trace(int32_t (*push)(const char *name), in
  * rockiln_dispatch.h; its op is ignored, and addresses are not read. */
 ROCKILN_TORCH_API const char *rockiln_torch_judge_cpu(uint32_t op, const struct rockiln_op_call *call);
 
+/* 1 if all numbers are finite, else 0; dtype: that of rockiln_dispatch.h for f32, f16 or bf16. */
+ROCKILN_TORCH_API uint32_t rockiln_torch_is_finite(const void *numbers, int64_t count, uint32_t dtype);
+
+/* 1 where torch's own linear multiplies f32 [m, k] and [n, k] on this CPU sooner than oneDNN does, else 0. */
+ROCKILN_TORCH_API uint32_t rockiln_torch_prefers_blas(int64_t m, int64_t n, int64_t k);
+
+/* Softmax attention of one sequence in bf16. Numbers of q, k and v are finite and those of a head contiguous; strides are
+ * in elements, of heads and of rows. The last query stands at the last key. window_left: -1 for none. */
+struct rockiln_torch_attention {
+  const uint16_t *q, *k, *v; /* [heads, queries, width], [groups, keys, width], [groups, keys, value_width] */
+  const float *sinks;        /* [heads] or NULL */
+  uint16_t *out;             /* [heads, queries, value_width] */
+  float *lse;                /* [heads, queries], contiguous */
+  int64_t heads, groups, queries, keys, width, value_width; /* widths are multiples of 32, other sizes not 0 */
+  int64_t q_strides[2], k_strides[2], v_strides[2], out_strides[2];
+  int64_t window_left;
+  float scale;
+  int32_t causal;
+};
+
+/* 1 when it is computed; 0 where this CPU has no AMX for bf16, or there is no memory. */
+ROCKILN_TORCH_API uint32_t rockiln_torch_attend(const struct rockiln_torch_attention *attention);
+
+/* 1 where rockiln_torch_attend runs, else 0. */
+ROCKILN_TORCH_API uint32_t rockiln_torch_has_attention(void);
+
 /* Called with every call that a kernel for CPUs is about to run, in its thread, without Python's lock. NULL ends it. */
 ROCKILN_TORCH_API void rockiln_torch_observe_cpu(void (*observer)(uint32_t op, const struct rockiln_op_call *call));
 

@@ -76,6 +76,9 @@ std::string read_torch() {
   find(library, "torch_parallel_for", torch.split_range, absent);
   find(library, "aoti_torch_cpu__linear_pointwise", torch.multiply, absent);
   find(library, "aoti_torch_cpu__linear_pointwise_binary", torch.multiply_and_combine, absent);
+  find(library, "aoti_torch_cpu_mm_out", torch.multiply_plain, absent);
+  find(library, "aoti_torch_cpu_addmm_out", torch.multiply_and_add, absent);
+  find(library, "aoti_torch_create_tensor_from_blob", torch.make_view, absent);
   uint64_t (*read_version)() = nullptr;
   torch.takes_symbols = find(library, "aoti_torch_abi_version", read_version, absent) && read_version() >= kSymbolsFrom;
   find_openmp(library);

@@ -34,6 +34,11 @@ struct TorchFunctions {
   int32_t (*multiply)(Handle a, Handle b, Handle* bias, const char* epilogue, const double** scalars, int64_t scalar_count,
                       const char** algorithm, Handle* result);
   int32_t (*multiply_and_combine)(Handle a, Handle other, Handle b, Handle* bias, const char* how, Handle* result);
+  // a b, and a b + bias, by the BLAS that torch has; with tensors of memory that stays another's.
+  int32_t (*multiply_plain)(Handle result, Handle a, Handle b);
+  int32_t (*multiply_and_add)(Handle result, Handle bias, Handle a, Handle b, double bias_factor, double factor);
+  int32_t (*make_view)(void* data, int64_t rank, const int64_t* sizes, const int64_t* strides, int64_t offset,
+                       int32_t dtype, int32_t device_type, int32_t device_index, Handle*);
   // torch/csrc/stable/c/shim.h: null before torch 2.10.
   int32_t (*split_range)(int64_t begin, int64_t end, int64_t grain, void (*work)(int64_t, int64_t, void*), void*);
   bool takes_symbols;  // whether a SymInt of a schema comes as an int; a torch before that refuses the call

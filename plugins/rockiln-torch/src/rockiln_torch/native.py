@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int32, c_uint32, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,12 +44,16 @@ def open_library() -> ctypes.CDLL:
     library.rockiln_torch_serve.argtypes = library.rockiln_torch_withdraw.argtypes = [c_char_p]
     library.rockiln_torch_trace.argtypes = [c_void_p, c_void_p]
     library.rockiln_torch_judge_cpu.argtypes = [c_uint32, c_void_p]
+    library.rockiln_torch_attend.argtypes = [c_void_p]
+    library.rockiln_torch_is_finite.argtypes = [c_void_p, c_int64, c_uint32]
+    library.rockiln_torch_prefers_blas.argtypes = [c_int64, c_int64, c_int64]
     library.rockiln_torch_observe_cpu.argtypes = [CallObserver]
     library.rockiln_torch_cpu_level.argtypes = [c_char_p]
     library.rockiln_torch_observe_cpu.restype = None
     library.rockiln_torch_withdraw.restype = library.rockiln_torch_trace.restype = None
     library.rockiln_torch_forget_dispatch.restype = None
-    library.rockiln_torch_count_ops.restype = library.rockiln_torch_name_dtype.restype = c_uint32
+    for name in ("count_ops", "name_dtype", "prefers_blas", "attend", "has_attention", "is_finite"):
+        getattr(library, f"rockiln_torch_{name}").restype = c_uint32
     return library
 
 
@@ -82,6 +86,17 @@ def forget_dispatch() -> None:
 def judge_cpu(row: int, call: int) -> str:
     """Why no kernel for CPUs runs the call of an op at that address, a rockiln_op_call; "" if one does."""
     return (open_library().rockiln_torch_judge_cpu(row, call) or b"").decode()
+
+
+def is_finite(address: int, count: int, dtype: int) -> bool:
+    """Whether `count` numbers at an address are finite; dtype: the code of f32, f16 or bf16."""
+    return bool(open_library().rockiln_torch_is_finite(address, count, dtype))
+
+
+@lru_cache(maxsize=1024)
+def prefers_blas(m: int, n: int, k: int) -> bool:
+    """Whether torch's own linear multiplies f32 [m, k] and [n, k] on this CPU sooner than oneDNN does."""
+    return bool(open_library().rockiln_torch_prefers_blas(m, n, k))
 
 
 def observe_cpu(observer: Any) -> None:

@@ -1,13 +1,13 @@
 """torch.ops.rockiln and eager spellings, in turn in one process → a table of times and ratios, and JSON of the same.
 
-`python -m bench.compare_cpu [--rounds N] [--only OP] [--threads N] [--least] [--json PATH] [--page PATH]`, from tests/.
+`python -m bench.compare_cpu [--rounds N] [--only OP] [--threads N] [--least] [--json PATH]`, from tests/; `bench.page`
+makes the page of docs of what lies in results/.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -22,9 +22,11 @@ import torch
 import rockiln_torch  # noqa: F401  # defines the ops
 from bench.calls import Timed, list_calls
 from bench.eager import EAGER
-from bench.page import WANTED, write_page
+from bench.page import WANTED
 from harness import in_turn
 
+AGAIN = 10
+"""Times as many pairs decide of a call that missed the aim: on a busy machine few tell noise from a fault badly."""
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -96,6 +98,14 @@ def compare_call(call: Timed, dtype: str, rounds: int, measure: Callable[..., tu
     )
 
 
+def read_cpu(text: str) -> str:
+    """/proc/cpuinfo → the model of the first CPU as x86-64 has it, and which of the instructions for bf16 it has."""
+    fields = dict(map(str.strip, line.split(":", 1)) for line in text.partition("\n\n")[0].splitlines() if ":" in line)
+    known = [name for name in ("avx512_bf16", "amx_bf16") if name in fields.get("flags", "").split()]
+    numbers = f"family {fields.get('cpu family')}, model {fields.get('model')}"
+    return f"{fields.get('model name', 'unknown')} ({', '.join((numbers, *known))})"
+
+
 def main() -> int:
     """0, or 1 if a ratio is below 0.97."""
     parser = argparse.ArgumentParser()
@@ -104,7 +114,6 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--least", action="store_true")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--page", type=Path)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     measure = time_least if arguments.least else time_pair
@@ -112,16 +121,21 @@ def main() -> int:
     for dtype, own in DTYPES.items():
         for call in list_calls(own):
             if arguments.only in call.op:
-                rows.append(compare_call(call, dtype, arguments.rounds, measure))
-                row = rows[-1]
+                row = compare_call(call, dtype, arguments.rounds, measure)
+                if row.ratio < WANTED:
+                    row = compare_call(call, dtype, AGAIN * arguments.rounds, measure)
+                rows.append(row)
                 line = f"{row.op:18} {row.shape:28} {dtype:5} {row.eager_ms:9.3f} {row.op_ms:9.3f} {row.ratio:6.2f}"
                 sys.stdout.write(f"{line}{' <' if row.ratio < WANTED else ''}\n")
                 sys.stdout.flush()
-    if arguments.page:
-        where = f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {platform.machine()}."
-        arguments.page.write_text(write_page(rows, where, arguments.rounds))
     if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+        found = {
+            "cpu": read_cpu(Path("/proc/cpuinfo").read_text()),
+            "torch": torch.__version__,
+            "rounds": arguments.rounds,
+            "rows": [asdict(row) for row in rows],
+        }
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
     return int(any(row.ratio < WANTED for row in rows))
 
 

@@ -13,6 +13,7 @@ from rockiln_kernels.references.narrow import encode, quantise_mx
 from rockiln_torch.framework import compose, products
 from rockiln_torch.framework.narrow import FP8, MX_BLOCK, SHAPES, cast_fp8, dequantise_mx, encode_small
 from rockiln_torch.framework.narrow import quantise_mx as quantise
+from rockiln_torch.framework.tensors import is_finite
 
 EVERY_BF16 = torch.arange(65536, dtype=torch.int32).to(torch.uint16).view(torch.bfloat16)
 
@@ -76,6 +77,22 @@ def test_nothing_gives_nothing() -> None:
     assert [out.shape for out in compose("moe_align")(ids, experts=3, block_size=4)] == [(0,), (0,), (1,)]
     moe = compose("fused_moe")(none, torch.ones(2, 6, 8), torch.ones(2, 8, 3), torch.zeros(0, 2), ids)
     assert moe[0].shape == (0, 8)
+
+
+@pytest.mark.parametrize("gathered", [1, 40, 1 << 20])
+def test_experts_in_groups_give_the_same(gathered: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one expert each, of some, of all; ids that are no expert's among them."""
+    generator = torch.Generator().manual_seed(3)
+    x, gate_up, down = (torch.randn(shape, generator=generator) for shape in ((9, 8), (5, 12, 8), (5, 8, 6)))
+    ids = torch.tensor([[0, 2], [2, 4], [-1, 0], [5, 2], [4, 4], [0, 2], [2, 0], [7, -3], [4, 0]], dtype=torch.int32)
+    weights = torch.rand(9, 2, generator=generator)
+    want = torch.zeros(9, 8)
+    for row, place in ((row, place) for row in range(9) for place in range(2)):
+        if 0 <= (expert := int(ids[row, place])) < 5:
+            gate, up = (gate_up[expert] @ x[row]).chunk(2)
+            want[row] += weights[row, place] * (down[expert] @ (torch.nn.functional.silu(gate) * up))
+    monkeypatch.setattr("rockiln_torch.framework.moe.GATHERED_ELEMENTS", gathered)
+    torch.testing.assert_close(compose("fused_moe")(x, gate_up, down, weights, ids)[0], want)
 
 
 def test_attention_that_sees_nothing_is_zero() -> None:
@@ -179,3 +196,18 @@ def test_a_product_of_no_rows_has_no_scales_or_one(scales: int) -> None:
     a, b = torch.zeros(0, 32).to(torch.float8_e4m3fn), torch.ones(16, 32).to(torch.float8_e4m3fn)
     (out,) = compose("gemm_fp8")(a, b, torch.ones(scales), torch.ones(1))
     assert (out.shape, out.dtype) == ((0, 16), torch.bfloat16)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_numbers_without_end_are_found_in_every_layout(dtype: torch.dtype) -> None:
+    plain = torch.randn(5, 7, 9).to(dtype)
+    plain[0, 0, 0] = torch.finfo(dtype).max / 2
+    views = plain, plain.transpose(0, 1), plain[..., ::2], plain[0, 0], plain[0, 0, ::2], plain[:0], plain[0, 0, 0]
+    for view in views:
+        assert is_finite(view)
+    for value in (torch.nan, torch.inf, -torch.inf):
+        spoilt = plain.clone()
+        spoilt[4, 6, 8] = value
+        for view in (spoilt, spoilt.transpose(0, 1), spoilt[..., ::2], spoilt[4, 6], spoilt[4, 6, 8]):
+            assert not is_finite(view)
+            assert not is_finite(plain, view)

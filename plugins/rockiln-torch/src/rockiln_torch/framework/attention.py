@@ -13,7 +13,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from rockiln_torch.framework.tensors import has_tangent, is_finite, needs_gradient, widen
+from rockiln_torch.framework.tensors import has_tangent, is_finite, join, needs_gradient, widen
+from rockiln_torch.framework.tiled_attention import attend_by_tiles, takes_tiles
 
 SCORES = 1 << 24
 """How many scores one block of queries may have, over all heads: 64 MB of f32."""
@@ -50,7 +51,12 @@ def attend(
     if queries == 1 or window_left >= keys - 1:
         causal, window_left = causal and queries > 1, -1
     if _takes_flash(q, k, v, sinks):
-        return _attend_flash(q, k, v, scale, sinks, causal=causal, window_left=window_left)
+        tiled = (
+            attend_by_tiles(q, k, v, scale, sinks, causal=causal, window_left=window_left)
+            if takes_tiles(q, k, v, sinks)
+            else None
+        )
+        return tiled or _attend_flash(q, k, v, scale, sinks, causal=causal, window_left=window_left)
     step = max(1, SCORES // max(1, q.shape[0] * keys))
     parts = [
         _attend_block(
@@ -59,11 +65,6 @@ def attend(
         for start in range(0, queries, step)
     ]
     return join([out for out, _ in parts], dim=1), join([lse for _, lse in parts], dim=1)
-
-
-def join(parts: list[Tensor], dim: int) -> Tensor:
-    """torch.cat without a copy where there is one part."""
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)
 
 
 def _see_block(start: int, step: int, q: Tensor, k: Tensor, causal: bool, window_left: int) -> Tensor | None:

@@ -1,8 +1,8 @@
-"""fused_moe and its narrow kinds → compositions: the tokens of an expert at a time, added up in f32."""
+"""fused_moe and its narrow kinds → compositions: the tokens of some experts at a time, added up in f32."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,12 @@ from rockiln_torch.framework.gates import apply_gate, gate_silu
 from rockiln_torch.framework.gemms import widen_blocks
 from rockiln_torch.framework.narrow import dequantise_mx
 from rockiln_torch.framework.products import multiply
-from rockiln_torch.framework.tensors import needs_gradient, widen
+from rockiln_torch.framework.tensors import join, needs_gradient, widen
 
 PLAIN_GATE = {"limit": 0.0, "alpha": 1.0, "up_offset": 0.0, "interleaved": False}
 """silu(g) u: the gate of gemm_swiglu, too."""
+GATHERED_ELEMENTS = 1 << 20
+"""Of x, which are gathered for some experts at once: where each has few tokens, that saves most of the calls."""
 Expert = Callable[[int], tuple[Tensor, Tensor]]
 """An expert's number → its gate_up [N2, K] and down [K, N2 / 2], in the dtype they are multiplied in."""
 
@@ -31,43 +33,64 @@ def mix_experts(
     **gate: Any,
 ) -> Tensor:
     """out like x [..., K]; an id that is no expert's adds nothing."""
-    rows, top = x.reshape(-1, x.shape[-1]), ids.shape[-1]
+    rows, top, scalars = x.reshape(-1, x.shape[-1]), ids.shape[-1], {**PLAIN_GATE, **gate}
     out = torch.zeros_like(widen(rows), memory_format=torch.contiguous_format)
     flat = ids.reshape(-1)
     order = flat.sort(stable=True).indices
     share, places = widen(weights).reshape(-1, 1)[order], order // top if top > 1 else order
     counts = torch.bincount(flat[(flat >= 0) & (flat < experts)], minlength=experts).tolist()
     start = int((flat < 0).sum())
-    for expert, count in enumerate(counts):
-        if not count:
-            continue
-        own_share, tokens = share[start : start + count], places[start : start + count]
-        start += count
-        gate_up, down = (weight.to(torch.promote_types(x.dtype, weight.dtype)) for weight in read_expert(expert))
-        own = [None if bias is None else bias[expert] for bias in biases]
-        hidden = _hide(rows.index_select(0, tokens), gate_up, _match(own[0], gate_up), **gate)
-        part = multiply(hidden.to(down.dtype), down, _match(own[1], down))
-        part = (widen(part) * own_share).to(out.dtype)
+    for group in _group_experts(counts, max(1, GATHERED_ELEMENTS // max(1, x.shape[-1]))):
+        end = start + sum(group.values())
+        tokens = places[start:end]
+        own_rows = rows.index_select(0, tokens).split(list(group.values()))
+        parts = [
+            _run_expert(own, read_expert(expert), _pick(biases[0], expert), _pick(biases[1], expert), scalars)
+            for expert, own in zip(group, own_rows, strict=True)
+        ]
+        part = (widen(join(parts, 0)) * share[start:end]).to(out.dtype)
         out = out.index_add(0, tokens, part) if needs_gradient(part) else out.index_add_(0, tokens, part)
+        start = end
     return out.to(x.dtype).reshape(x.shape)
 
 
-def _hide(rows: Tensor, gate_up: Tensor, bias: Tensor | None, **gate: Any) -> Tensor:
+def _group_experts(counts: list[int], rows: int) -> Iterator[dict[int, int]]:
+    """Experts that are hit, and how often: so many in a group that it has `rows` hits or more, but for the last."""
+    group: dict[int, int] = {}
+    for expert, count in enumerate(counts):
+        if count:
+            group[expert] = count
+        if sum(group.values()) >= rows:
+            yield group
+            group = {}
+    if group:
+        yield group
+
+
+def _pick(bias: Tensor | None, expert: int) -> Tensor | None:
+    return None if bias is None else bias[expert]
+
+
+def _run_expert(
+    rows: Tensor, weights: tuple[Tensor, Tensor], bias: Tensor | None, down_bias: Tensor | None, gate: dict[str, Any]
+) -> Tensor:
+    gate_up, down = weights
+    if gate_up.dtype != rows.dtype or down.dtype != rows.dtype:
+        gate_up, down = (weight.to(torch.promote_types(rows.dtype, weight.dtype)) for weight in weights)
+    hidden = _hide(rows, gate_up, bias if bias is None else bias.to(gate_up.dtype), gate)
+    return multiply(hidden.to(down.dtype), down, down_bias if down_bias is None else down_bias.to(down.dtype))
+
+
+def _hide(rows: Tensor, gate_up: Tensor, bias: Tensor | None, gate: dict[str, Any]) -> Tensor:
     """The hidden values of an expert, in the dtype of rows; by kernels for CPUs where autograd need not follow."""
-    wide = rows.to(gate_up.dtype)
-    scalars = {**PLAIN_GATE, **gate}
-    if rows.device.type != "cpu" or wide.dtype != rows.dtype or needs_gradient(rows, gate_up, bias):
-        return apply_gate(multiply(wide, gate_up, bias), gate_silu, **scalars).to(rows.dtype)
+    if rows.device.type != "cpu" or gate_up.dtype != rows.dtype or needs_gradient(rows, gate_up, bias):
+        return apply_gate(multiply(rows.to(gate_up.dtype), gate_up, bias), gate_silu, **gate).to(rows.dtype)
     hidden: Tensor
-    if scalars == {**PLAIN_GATE, "interleaved": scalars["interleaved"]}:
-        hidden = torch.ops.rockiln.gemm_swiglu.default(wide, gate_up, bias, interleaved=scalars["interleaved"])
+    if gate == {**PLAIN_GATE, "interleaved": gate["interleaved"]}:
+        hidden = torch.ops.rockiln.gemm_swiglu.default(rows, gate_up, bias, interleaved=gate["interleaved"])
     else:
-        hidden = torch.ops.rockiln.swiglu_and_mul.default(multiply(wide, gate_up, bias), **scalars)
+        hidden = torch.ops.rockiln.swiglu_and_mul.default(multiply(rows, gate_up, bias), **gate)
     return hidden
-
-
-def _match(bias: Tensor | None, weight: Tensor) -> Tensor | None:
-    return None if bias is None else bias.to(weight.dtype)
 
 
 def fused_moe(

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from rockiln_torch.framework.activations import POINTWISE, activate
 from rockiln_torch.framework.tensors import is_finite, is_worth_cutting, needs_gradient, widen
+from rockiln_torch.native import prefers_blas
 
 WEIGHT_ELEMENTS = 1 << 20
 """So much of b is widened at a time: 4 MB of f32."""
@@ -57,11 +58,12 @@ def multiply_wide(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _multiply_plain(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
-    """By torch's own linear; f32 on a CPU by oneDNN, which uses what the processor has, whoever made it."""
-    is_wide = a.dtype == b.dtype == torch.float32 and torch.backends.mkldnn.enabled
-    if is_wide and _is_taken_by_onednn(a, b, bias) and torch.backends.mkldnn.is_available():
-        return multiply_pointwise(a, b, bias, "")
-    return functional.linear(a, b, bias)
+    """By torch's own linear; f32 on a CPU by oneDNN where torch's BLAS has no such speed on this processor."""
+    is_wide = a.dtype == b.dtype == torch.float32
+    if not is_wide or prefers_blas(a.shape[:-1].numel(), *b.shape) or not _is_taken_by_onednn(a, b, bias):
+        return functional.linear(a, b, bias)
+    has_onednn = bool(torch.backends.mkldnn.enabled) and torch.backends.mkldnn.is_available()
+    return multiply_pointwise(a, b, bias, "") if has_onednn else functional.linear(a, b, bias)
 
 
 def multiply_and_activate(

@@ -9,6 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from rockiln_kernels.dispatch.abi import DTYPE_CODES
+from rockiln_torch import native
+from rockiln_torch.dtypes import TORCH_DTYPES
+
+_CODES = {TORCH_DTYPES[name]: DTYPE_CODES[name] for name in ("f32", "f16", "bf16")}
 BLOCK_ELEMENTS = 1 << 16
 """Of x, in one block of rows: what is computed from it in f32 stays in the cache and takes no fresh pages."""
 
@@ -21,6 +26,11 @@ def widen(x: Tensor) -> Tensor:
 def split_last(x: Tensor, count: int, size: int) -> Tensor:
     """[..., count, size] of x [..., count * size]; where there is nothing, too."""
     return x.reshape(*x.shape[:-1], count, size)
+
+
+def join(parts: list[Tensor], dim: int) -> Tensor:
+    """torch.cat without a copy where there is one part."""
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)
 
 
 def needs_gradient(*tensors: Tensor | None) -> bool:
@@ -37,8 +47,17 @@ def has_tangent(*tensors: Tensor | None) -> bool:
 
 
 def is_finite(*tensors: Tensor) -> bool:
-    """Whether every number is finite, by their sums; now and then False though they are. For CPUs: a GPU would wait."""
-    return all(math.isfinite(tensor.detach().sum().item()) for tensor in tensors)
+    """Whether every number is finite; now and then False though they are. For CPUs: a GPU would wait."""
+    return all(_is_finite(tensor) for tensor in tensors)
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """By the numbers where they lie side by side, of which a transpose does not matter; else by their sum."""
+    code = _CODES.get(tensor.dtype, 0) if type(tensor) is Tensor and tensor.device.type == "cpu" else 0
+    is_whole = tensor.is_contiguous() or (tensor.dim() > 1 and tensor.transpose(0, 1).is_contiguous())
+    if code and is_whole and not torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # noqa: SLF001
+        return native.is_finite(tensor.data_ptr(), tensor.numel(), code)
+    return math.isfinite(tensor.detach().sum().item())
 
 
 def is_worth_cutting(x: Tensor, *others: Tensor) -> bool:
