@@ -18,13 +18,16 @@ from pathlib import Path
 import pytest
 
 from own_sources import copy_project
+from packed_project import MaskingEngine, keep_checks
 from rockiln.compatibility import read_compatibility
+from rockiln.console import Console
 from rockiln.engines.docker import DockerEngine
 from rockiln.engines.protocol import Command, Completed, Engine, Loaded, Mount
 from rockiln.lock import read_lock
 from rockiln.matrix import Target, read_matrix
-from rockiln.plan import make_plan
+from rockiln.plan import PlannedTarget, make_plan
 from rockiln.recipe import read_recipes
+from rockiln.smoke import Failed, run_smoke
 from rockiln.store import Store
 from rockiln.write_image import read_image
 from rocm_mirror_folder import ROOT_PATH, Project
@@ -62,12 +65,22 @@ print(sorted({line.split("/")[-1].strip() for line in open("/proc/self/maps") if
 class BuiltRow:
     """The row, built and loaded."""
 
-    target: Target
+    planned: PlannedTarget
     project: Project
     engine: Engine
     loaded: Loaded
     plugin_path: Path
     """The PJRT plugin, out of its wheel."""
+
+    @property
+    def target(self) -> Target:
+        """What was planned."""
+        return self.planned.target
+
+    @property
+    def site(self) -> str:
+        """Where the image's wheels are."""
+        return f"/opt/venv/lib/python{self.target.python}/site-packages"
 
     def run_python(self, script: str, *mounts: Mount, platforms: str = "") -> Completed:
         """Run a script by the image's Python, entrypoint included."""
@@ -77,17 +90,18 @@ class BuiltRow:
         )
 
 
-def find_row() -> Target:
+def find_row() -> PlannedTarget:
     """Debian's ROCm row of the matrix."""
     matrix = read_matrix(ROOT_PATH / "matrix.toml")
     plan = make_plan(matrix, read_recipes(ROOT_PATH / "images"), read_compatibility())
-    return next(planned.target for planned in plan.targets if planned.target.rocm_origin == "debian")
+    return next(planned for planned in plan.targets if planned.target.rocm_origin == "debian")
 
 
 @pytest.fixture(scope="module")
 def row() -> Iterator[BuiltRow]:
     """Locked, fetched, built and loaded into Docker; the folder is removed at the end, for it is large."""
-    target = find_row()
+    planned = find_row()
+    target = planned.target
     folder = ROOT_PATH / "build" / "debian-rocm"
     project = Project(path=folder / "project", cache_path=folder / "cache")
     shutil.rmtree(project.path, ignore_errors=True)
@@ -98,9 +112,8 @@ def row() -> Iterator[BuiltRow]:
     engine = DockerEngine(environ=os.environ)
     loaded = engine.load(read_image(project.path / "build" / target.id / "image"))
     try:
-        yield BuiltRow(
-            target=target, project=project, engine=engine, loaded=loaded, plugin_path=extract_plugin(project, target)
-        )
+        plugin_path = extract_plugin(project, target)
+        yield BuiltRow(planned=planned, project=project, engine=engine, loaded=loaded, plugin_path=plugin_path)
     finally:
         engine.unload(loaded)
         if not os.environ.get("ROCKILN_KEEP"):
@@ -138,9 +151,30 @@ def test_cpu_tier_passes_in_docker_and_no_gpu_check_is_called_passed(row: BuiltR
     assert finished.returncode == 0, finished.stderr
 
 
+@pytest.mark.parametrize(
+    ("part", "check", "words"),
+    [
+        ("rockiln_kernels_gfx942", "own_packages", "rockiln-kernels-gfx942: rockiln_kernels_gfx942/"),
+        ("rockiln_kernels_gfx1100", "own_kernels", "there is no rockiln_kernels_gfx1100 to import"),
+        ("rockiln_kernels/specs", "rockiln_ops", "the op table and the golden files differ by"),
+        ("rockiln_jax", "own_packages", "rockiln_jax"),
+        ("hipcompat", "own_packages", "hipcompat"),
+    ],
+    ids=["pack", "other-pack", "ops", "plugin", "hipcompat"],
+)
+def test_without_a_part_smoke_is_red(row: BuiltRow, tmp_path: Path, part: str, check: str, words: str) -> None:
+    (tmp_path / "empty").mkdir()
+    masked = MaskingEngine(
+        inner=row.engine, masks=(Mount(host_path=tmp_path / "empty", image_path=f"{row.site}/{part}"),)
+    )
+    recipe = keep_checks(row.planned.recipe, [check], tmp_path / "checks")
+    report = run_smoke(row.loaded.image, recipe, masked, (), 2, Console(None))
+    logs = {one.name: one.outcome.log for one in report.checks if isinstance(one.outcome, Failed)}
+    assert words in logs[check]
+
+
 def test_exactly_the_declared_libraries_are_missing(row: BuiltRow) -> None:
-    folder = f"/opt/venv/lib/python{row.target.python}/site-packages"
-    command = Command(argv=("ldd", f"{folder}/{PLUGIN_MEMBER}"), timeout_s=60, use_entrypoint=False)
+    command = Command(argv=("ldd", f"{row.site}/{PLUGIN_MEMBER}"), timeout_s=60, use_entrypoint=False)
     listed = row.engine.run(row.loaded, command).stdout
     assert set(re.findall(r"(\S+) => not found", listed)) == set(absent_sonames(row.target))
 
@@ -155,7 +189,7 @@ def test_missing_library_is_named_and_nothing_hangs(row: BuiltRow) -> None:
 def test_with_stubs_the_real_plugin_asks_debians_hip_and_finds_no_device(row: BuiltRow, tmp_path: Path) -> None:
     functions = build_stubs(row.plugin_path, "rocprofiler_", absent_sonames(row.target), tmp_path)
     assert "rocprofiler_create_context" in functions
-    folder = f"/opt/venv/lib/python{row.target.python}/site-packages/rocm/lib"  # $ORIGIN/../../rocm/lib of the plugin
+    folder = f"{row.site}/rocm/lib"  # $ORIGIN/../../rocm/lib of the plugin
     mount = Mount(host_path=tmp_path, image_path=folder)
     completed = row.run_python(ASK_FOR_GPU, mount, platforms="rocm")
     assert completed.exit_code == 0, completed.stderr

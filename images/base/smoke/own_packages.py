@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from importlib.metadata import distribution
 from importlib.util import find_spec
@@ -26,9 +27,9 @@ def list_pack_archs() -> list[str]:
 def find_pack(arch: str) -> Path:
     """The folder of an arch's pack, without importing it."""
     spec = find_spec(f"rockiln_kernels_{arch}")
-    assert spec, f"the record names the pack of {arch}, and there is no rockiln_kernels_{arch} to import"
-    assert spec.origin
-    return Path(spec.origin).parent / "pack"
+    origin = spec.origin if spec else None  # an empty folder is a package without a file
+    assert origin, f"the record names the pack of {arch}, and there is no rockiln_kernels_{arch} to import"
+    return Path(origin).parent / "pack"
 
 
 def read_manifest(arch: str) -> dict[str, Any]:
@@ -36,6 +37,15 @@ def read_manifest(arch: str) -> dict[str, Any]:
     manifest = json.loads((find_pack(arch) / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["arch"] == arch, manifest["arch"]
     return manifest
+
+
+def list_missing(name: str) -> list[str]:
+    """Files of a distribution's RECORD that are not there. Since Python 3.12 `files` leaves them out itself."""
+    own = distribution(name)
+    text = own.read_text("RECORD")
+    assert text, f"{name} has no RECORD"
+    paths = [row[0] for row in csv.reader(text.splitlines()) if row]
+    return [path for path in paths if not Path(str(own.locate_file(path))).exists()]
 
 
 def find_plugin() -> str:
