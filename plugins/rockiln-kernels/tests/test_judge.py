@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from harness import judge
+from harness.case import Array, Case
 from harness.judge import compute_reference, judge_cell, list_examples
 from harness.results import ResultCache
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.pack.build import build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
+from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import make_family_variants
 
 
 def test_variants_and_archs_share_what_the_reference_gives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: Counter[str] = Counter()
 
-    def count(spec, cell, case):  # type: ignore[no-untyped-def]
+    def count(spec: OpSpec, cell: str, case: Case) -> Mapping[str, Array]:
         asked[case.name] += 1
         return compute_reference(spec, cell, case)
 
