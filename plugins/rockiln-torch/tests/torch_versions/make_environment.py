@@ -15,23 +15,26 @@ NEEDED = ("nvidia-cuda-runtime-cu12", "nvidia-cuda-cupti-cu12", "nvidia-cufile-c
 TOOLS = (
     "filelock", "typing_extensions", "sympy>=1.13.3", "networkx", "jinja2", "fsspec", "setuptools<82",
     "numpy>=2.2,<2.3", "ml_dtypes>=0.5", "pytest>=8.3", "hypothesis>=6.120", "expecttest>=0.3", "safetensors>=0.5",
+    "hatchling>=1.27",  # the tests' of what compiles as the wheel's build does
     "msgpack>=1.1", "pyelftools>=0.33",  # gfxemu's
 )  # fmt: skip
 DONE = ".made"
 
 
 def make_environment(version: str, folder: Path) -> Path:
-    """The environment's Python; an environment that is there already is taken as it is."""
-    python = folder / "bin" / "python"
-    if (folder / DONE).is_file():
-        return python
-    venv.create(folder, with_pip=True, clear=True)
+    """The environment's Python; of an environment that is there already only the tools may change."""
+    python, done = folder / "bin" / "python", folder / DONE
     install = [str(python), "-m", "pip", "install", "--quiet", "--no-cache-dir"]
-    subprocess.run([*install, "--no-deps", f"torch=={version}", *NEEDED], check=True)
+    tools = "\n".join(TOOLS)
+    if done.is_file() and done.read_text() == tools:
+        return python
+    if not done.is_file():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([*install, "--no-deps", f"torch=={version}", *NEEDED], check=True)
+        (library,) = folder.glob("lib/python3*/site-packages/torch/lib")
+        subprocess.run([sys.executable, str(Path(__file__).with_name("make_stubs.py")), str(library)], check=True)
     subprocess.run([*install, *TOOLS], check=True)
-    (library,) = folder.glob("lib/python3*/site-packages/torch/lib")
-    subprocess.run([sys.executable, str(Path(__file__).with_name("make_stubs.py")), str(library)], check=True)
-    (folder / DONE).write_text("")
+    done.write_text(tools)
     return python
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from rockiln_torch.framework.tensors import has_tangent, is_finite, join, needs_gradient, widen
+from rockiln_torch.framework.tensors import has_tangent, is_finite, join, needs_gradient, read_numbers, widen
 from rockiln_torch.framework.tiled_attention import attend_by_tiles, takes_tiles
 
 SCORES = 1 << 24
@@ -22,7 +22,7 @@ SCORES = 1 << 24
 
 def list_sequences(cu_seqlens_q: Tensor, cu_seqlens_k: Tensor) -> Iterator[tuple[slice, slice]]:
     """Queries and keys of each sequence. Copies two small arrays from a GPU."""
-    starts = cu_seqlens_q.tolist(), cu_seqlens_k.tolist()
+    starts = read_numbers(cu_seqlens_q), read_numbers(cu_seqlens_k)
     for rows, keys in zip(*(pairwise(each) for each in starts), strict=True):
         yield slice(*rows), slice(*keys)
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from rockiln_torch.framework.attention import attend
+from rockiln_torch.framework.tensors import read_numbers
 
 LATENT = 512
 
@@ -69,7 +70,7 @@ def paged_decode_fp8(
 ) -> tuple[Tensor, Tensor]:
     """As paged_decode, of caches in fp8 that hold k / k_scale and v / v_scale."""
     parts = []
-    for own, table, count in zip(q, block_tables, context_lens.tolist(), strict=True):
+    for own, table, count in zip(q, block_tables, read_numbers(context_lens), strict=True):
         k = _widen_tokens(gather_tokens(k_cache, table, count), k_scale, q).transpose(0, 1)
         v = _widen_tokens(gather_tokens(v_cache, table, count), v_scale, q).transpose(0, 1)
         queries = own.transpose(0, 1).to(k.dtype)
@@ -96,7 +97,7 @@ def mla_decode_fp8(
 ) -> tuple[Tensor, Tensor]:
     """As mla_decode, of a cache in fp8 that holds c / cache_scale."""
     parts = []
-    for own, table, count in zip(q, block_tables, context_lens.tolist(), strict=True):
+    for own, table, count in zip(q, block_tables, read_numbers(context_lens), strict=True):
         tokens = _widen_tokens(gather_tokens(cache, table, count), cache_scale, q).unsqueeze(0)
         queries = own.transpose(0, 1).to(tokens.dtype)
         parts.append(attend(queries, tokens, tokens[..., :LATENT], scale, None, causal=True))

@@ -13,7 +13,7 @@ from rockiln_torch.framework.gates import apply_gate, gate_silu
 from rockiln_torch.framework.gemms import widen_blocks
 from rockiln_torch.framework.narrow import dequantise_mx
 from rockiln_torch.framework.products import multiply
-from rockiln_torch.framework.tensors import join, needs_gradient, widen
+from rockiln_torch.framework.tensors import join, needs_gradient, read_numbers, widen
 
 PLAIN_GATE = {"limit": 0.0, "alpha": 1.0, "up_offset": 0.0, "interleaved": False}
 """silu(g) u: the gate of gemm_swiglu, too."""
@@ -38,7 +38,7 @@ def mix_experts(
     flat = ids.reshape(-1)
     order = flat.sort(stable=True).indices
     share, places = widen(weights).reshape(-1, 1)[order], order // top if top > 1 else order
-    counts = torch.bincount(flat[(flat >= 0) & (flat < experts)], minlength=experts).tolist()
+    counts = read_numbers(torch.bincount(flat[(flat >= 0) & (flat < experts)], minlength=experts))
     start = int((flat < 0).sum())
     for group in _group_experts(counts, max(1, GATHERED_ELEMENTS // max(1, x.shape[-1]))):
         end = start + sum(group.values())

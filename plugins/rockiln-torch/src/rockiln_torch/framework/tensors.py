@@ -46,6 +46,18 @@ def has_tangent(*tensors: Tensor | None) -> bool:
     return any(tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)
 
 
+def is_wrapped(tensor: Tensor) -> bool:
+    """Whether torch.func follows it; it has no memory of its own then."""
+    wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001  # torch has no other name
+    return wrapped
+
+
+def read_numbers(tensor: Tensor) -> list[int]:
+    """The numbers of a vector. Copies them from a GPU. torch before 2.13 has no tolist of what torch.func follows."""
+    numbers: list[int] = [number.item() for number in tensor] if is_wrapped(tensor) else tensor.tolist()
+    return numbers
+
+
 def is_finite(*tensors: Tensor) -> bool:
     """Whether every number is finite; now and then False though they are. For CPUs: a GPU would wait."""
     return all(_is_finite(tensor) for tensor in tensors)
@@ -55,7 +67,7 @@ def _is_finite(tensor: Tensor) -> bool:
     """By the numbers where they lie side by side, of which a transpose does not matter; else by their sum."""
     code = _CODES.get(tensor.dtype, 0) if type(tensor) is Tensor and tensor.device.type == "cpu" else 0
     is_whole = tensor.is_contiguous() or (tensor.dim() > 1 and tensor.transpose(0, 1).is_contiguous())
-    if code and is_whole and not torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # noqa: SLF001
+    if code and is_whole and not is_wrapped(tensor):
         return native.is_finite(tensor.data_ptr(), tensor.numel(), code)
     return math.isfinite(tensor.detach().sum().item())
 
