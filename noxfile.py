@@ -36,7 +36,8 @@ TENSORFLOW_VERSION = "2.19.1"
 OLDER_JAX_TESTS = tuple(
     f"tests/test_{name}.py" for name in ("composed", "emulated", "lowering", "partitioned", "sharded", "plugin")
 )
-OLDER_TORCH = ("tests/test_opcheck.py", "tests/test_import.py", "tests/test_native.py", "tests/framework/test_edges.py")
+OLDER_TORCH = ("tests/test_import.py", "tests/test_native.py", "tests/test_opcheck.py")
+OLDER_TORCH += ("tests/test_gradients.py", "tests/framework/test_edges.py")
 NIGHTLY_FUZZING = ("--runs", "parsers=1000000", "--runs", "verifier=30000", "--runs", "rewrites=20000")
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
@@ -180,9 +181,8 @@ def kernels(session: nox.Session) -> None:
 def kernels_nightly(session: nox.Session) -> None:
     """Every op, arch, dtype; kernels compiled twice; instructions as LLVM reads them; mutants; random shapes."""
     install_kernels(session)
-    names = ("cells", "decoding", "launched", "mutation", "random_calls", "reproducible")
-    whole = tuple(f"tests/test_{name}.py" for name in names)
-    arguments = session.posargs or ("-n", "2", "--dist", "worksteal", *whole)
+    whole = ("cells", "decoding", "launched", "mutation", "random_calls", "reproducible")
+    arguments = session.posargs or ("-n", "2", "--dist", "worksteal", *(f"tests/test_{name}.py" for name in whole))
     session.run("pytest", *arguments, env={"ROCKILN_NIGHTLY": "1"})
 
 
@@ -251,8 +251,7 @@ def jax_plugin(session: nox.Session) -> None:
 def jax_nightly(session: nox.Session, version: str) -> None:
     """All tests with nothing left out on the newest JAX; golden, lowering and native ones on the others."""
     install_jax(session, version)
-    is_newest = version == JAX_VERSIONS[0]
-    environ = {"ROCKILN_NIGHTLY": "1"} if is_newest else {}
+    environ = {"ROCKILN_NIGHTLY": "1"} if (is_newest := version == JAX_VERSIONS[0]) else {}
     session.run("pytest", *(session.posargs or (() if is_newest else OLDER_JAX_TESTS)), env=environ)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -125,19 +124,12 @@ def test_gates_of_what_is_not_finite_are_those_of_compositions(op: str, dtype: t
 
 
 @pytest.mark.parametrize("op", GATES)
-def test_far_negative_gates_take_no_longer(op: str) -> None:
-    """Some CPUs take a hundred cycles for a subnormal number, of which these have many; here none is made."""
-    near, far = (torch.full((64, 4096), value) for value in (-1.0, -14.2 if "gelu" in op else -88.0))
-    near[:, 1::2], far[:, 1::2] = 1e-3, 1e-3
-
-    def time_calls(x: torch.Tensor) -> float:
-        start = time.thread_time()
-        for _ in range(10):
-            run(op, x, interleaved=True)
-        return time.thread_time() - start
-
-    time_calls(near), time_calls(far)
-    assert min(time_calls(far) for _ in range(9)) < 3.0 * min(time_calls(near) for _ in range(9))
+def test_far_negative_gates_make_no_subnormal_numbers(op: str) -> None:
+    """Some CPUs take a hundred cycles for each."""
+    pairs = torch.stack((torch.linspace(-120.0, 0.0, 4096), torch.ones(4096)), dim=1)
+    got = run(op, pairs)[0].abs()
+    assert torch.all((got == 0) | (got >= torch.finfo(torch.float32).tiny))
+    assert torch.all(got[-40:-1] > 0)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 65, 130])
