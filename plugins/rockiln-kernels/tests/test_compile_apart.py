@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 
 import pytest
 
-from harness.dying_compiler import die_always, die_once
+from harness.dying_compiler import die_always, die_once, end_after_compiling
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.pack import compile_apart as apart
 from rockiln_kernels.pack.compile_kernel import NotCompiled
@@ -35,3 +36,12 @@ def test_who_always_dies_has_that_as_its_reason(tmp_path: Path, monkeypatch: pyt
     assert found["bad"] == NotCompiled(reason="bad: the compiler ends its process, 2 times of 2")
     assert found["one"] == NotCompiled(reason="one was compiled")
     assert found["two"] == NotCompiled(reason="two was compiled")
+
+
+def test_process_of_multiprocessing_ends_after_it_compiled(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=end_after_compiling, args=(str(tmp_path),))
+    process.start()
+    process.join(60.0)
+    exitcode = process.exitcode
+    process.kill()
+    assert exitcode == 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing.util import Finalize
 
 from rockiln_kernels.archs import Arch
 from rockiln_kernels.pack.compile_kernel import Compiled, NotCompiled, compile_kernel
@@ -55,7 +56,12 @@ def _compile_alone(kernel: Kernel, arch: Arch, toolchain: Toolchain) -> Outcome:
 
 
 def _take_worker() -> ProcessPoolExecutor:
-    return _kept.pop() if _kept else _start_workers(1)
+    if _kept:
+        return _kept.pop()
+    worker = _start_workers(1)
+    # A process of multiprocessing waits for its children before pools end; 100: before the pool's queues, at 10
+    Finalize(None, worker.shutdown, exitpriority=100)
+    return worker
 
 
 def _start_workers(jobs: int) -> ProcessPoolExecutor:
