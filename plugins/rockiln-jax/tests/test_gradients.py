@@ -122,3 +122,10 @@ def test_at_the_limit_itself_slopes_are_those_of_what_is_not_cut(op: str) -> Non
     )
     assert composed[0, 0] != 0.0
     assert composed[0, 2] == composed[0, 7] == 0.0
+
+
+@pytest.mark.parametrize("op", ["gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul"])
+def test_slopes_far_from_0_are_those_of_a_line(op: str) -> None:
+    far = jnp.array([[-1e30, -1e20, 1e20, 1e30, 2.0, 2.0, 2.0, 2.0]])
+    slopes = jax.grad(lambda x: call_op(op, x)[0, :].sum())(far)[0, :4]
+    np.testing.assert_array_equal(slopes, [0.0, 0.0, 2.0, 2.0])

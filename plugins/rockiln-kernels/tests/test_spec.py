@@ -46,6 +46,20 @@ def test_one_row_may_come_without_its_dim() -> None:
     assert (accepted.names["M"], accepted.names["x_stride"]) == (1, 64)
 
 
+@pytest.mark.parametrize(
+    "x",
+    [
+        _array(2, 0, 64, strides=(64, 64, 1)),
+        _array(0, 3, 64, strides=(192, 64, 1)),
+        _array(0, 64, strides=(1, 0)),
+    ],
+)
+def test_an_empty_array_is_contiguous_whatever_its_strides_are(x: ArrayValue) -> None:
+    accepted = check_call(SPEC, _change(x=x))
+    assert isinstance(accepted, Accepted)
+    assert accepted.names["M"] == 0
+
+
 def test_rows_may_be_strided() -> None:
     accepted = check_call(SPEC, _change(x=_array(4, 64, strides=(96, 1))))
     assert isinstance(accepted, Accepted)

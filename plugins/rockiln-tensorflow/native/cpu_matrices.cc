@@ -1,6 +1,7 @@
 // gemm with an epilogue, and fused_moe, of bf16 on the CPU: products in f32, finished while a block is in the cache.
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cpu_gates.h"
 #include "cpu_product.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -153,6 +154,8 @@ class GemmKernel : public OpKernel {
     const std::int64_t width = a.dims() ? a.dim_size(a.dims() - 1) : -1;
     OP_REQUIRES(context, b.dims() == 2 && b.dim_size(1) == width,
                 absl::InvalidArgumentError("rockiln: gemm's a and b do not fit together"));
+    OP_REQUIRES(context, !finish_.paired || b.dim_size(0) % 2 == 0,
+                absl::InvalidArgumentError(absl::StrCat("rockiln: gemm's b has ", b.dim_size(0), " rows, not pairs")));
     OP_REQUIRES(context, !bias || context->input(2).NumElements() == b.dim_size(0),
                 absl::InvalidArgumentError("rockiln: gemm's bias has not as many numbers as b has rows"));
     const Columns columns{read_bf16(b), bias, b.dim_size(0), width, finish_};
@@ -218,8 +221,8 @@ class MoeKernel : public OpKernel {
   }
 
  private:
-  static absl::Status check(OpKernelContext* context, const Tensor& x, const Tensor& gate_up, const Tensor& down,
-                            const Tensor& weights, const Tensor& ids) {
+  absl::Status check(OpKernelContext* context, const Tensor& x, const Tensor& gate_up, const Tensor& down,
+                     const Tensor& weights, const Tensor& ids) const {
     const std::int64_t width = x.dims() ? x.dim_size(x.dims() - 1) : -1;
     const bool fits = gate_up.dims() == 3 && down.dims() == 3 && gate_up.dim_size(0) == down.dim_size(0) &&
                       gate_up.dim_size(2) == width && down.dim_size(1) == width &&
@@ -228,10 +231,18 @@ class MoeKernel : public OpKernel {
     const std::int64_t tokens = width ? x.NumElements() / width : 0;
     if (tokens * ids.dim_size(ids.dims() - 1) != ids.NumElements())
       return absl::InvalidArgumentError("rockiln: fused_moe has not as many rows of ids as of x");
-    for (int place = 5; place < context->num_inputs(); ++place)
-      if (context->input(place).dims() != 2 || context->input(place).dim_size(0) != gate_up.dim_size(0))
-        return absl::InvalidArgumentError("rockiln: fused_moe has not a bias an expert");
-    return absl::OkStatus();
+    const absl::Status status = check_bias(context, gate_up_bias_, gate_up);
+    return status.ok() ? check_bias(context, down_bias_, down) : status;
+  }
+
+  // As many biases as an expert's matrix has rows.
+  static absl::Status check_bias(OpKernelContext* context, int place, const Tensor& matrices) {
+    if (place < 0) return absl::OkStatus();
+    const tensorflow::TensorShape &own = context->input(place).shape(), whole = matrices.shape();
+    if (own.dims() == 2 && own.dim_size(0) == whole.dim_size(0) && own.dim_size(1) == whole.dim_size(1))
+      return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("rockiln: fused_moe's bias ", own.DebugString(),
+                                                   " does not fit matrices ", whole.DebugString()));
   }
 
   // An expert's matrix and bias as columns.

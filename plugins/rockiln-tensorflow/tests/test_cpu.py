@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,6 +115,40 @@ def test_a_position_beyond_the_table_is_told() -> None:
     tables = [tf.zeros((4, 8)), tf.zeros((4, 8))]
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"rope: positions\[1\] = 4 is not in \[0, 4\)"):
         ops.rope(_draw(2, 1, 16), *tables, tf.constant([3, 4]))
+
+
+def _trace_without_sizes(call: object, tensors: tuple[tf.Tensor, ...]) -> Any:
+    specs = [tf.TensorSpec([None] * len(tensor.shape), tensor.dtype) for tensor in tensors]
+    return tf.function(call, autograph=False, input_signature=specs)
+
+
+@pytest.mark.usefixtures("products")
+@pytest.mark.parametrize(("place", "width"), [(5, 0), (5, 1), (5, 6600), (6, 1), (6, 33 * 4)])
+def test_a_bias_that_does_not_fit_is_told_when_sizes_are_known_only_then(place: int, width: int) -> None:
+    tensors = list(_experts(3, 33, 20, is_biased=True))
+    traced = _trace_without_sizes(ops.fused_moe, tuple(tensors))
+    tensors[place] = _draw(4, width)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=rf"bias \[4,{width}\] does not fit matrices \[4,"):
+        traced(*tensors)
+
+
+@pytest.mark.usefixtures("products")
+def test_rows_that_are_no_pairs_are_told_when_they_are_known_only_then() -> None:
+    tensors = (_draw(3, 8), _draw(7, 8, seed=1))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="b has 7 rows, not pairs"):
+        _trace_without_sizes(ops.gemm_swiglu, tensors)(*tensors)
+
+
+def test_tables_in_double_are_composed() -> None:
+    x, tables, places = _draw(3, 2, 8), [_draw(4, 4, seed=seed) for seed in (1, 2)], tf.constant([0, 3, 1])
+    double, single = (ops.rope(x, *(tf.cast(t, dtype) for t in tables), places) for dtype in (tf.float64, tf.float32))
+    np.testing.assert_allclose(tf.cast(double, tf.float32), tf.cast(single, tf.float32), rtol=2**-7, atol=1e-6)
+
+
+def test_what_a_strategy_traces_needs_no_plugin() -> None:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    types = _list_types(lambda x: strategy.run(ops.silu_and_mul, args=(x,)), (_draw(4, 64),))
+    assert types == set()
 
 
 def test_infinities_nan_and_far_numbers_are_right() -> None:

@@ -235,7 +235,8 @@ def _fold_leading(array: ArraySpec, value: ArrayValue) -> tuple[tuple[int, ...],
     if extra < 0:
         return (1, *value.shape), (value.shape[-1] if value.shape else 1, *value.strides)
     for outer in range(extra):
-        if value.strides[outer] != value.strides[outer + 1] * value.shape[outer + 1] and value.shape[outer] != 1:
+        steps = value.strides[outer + 1] * value.shape[outer + 1]
+        if value.strides[outer] != steps and value.shape[outer] != 1 and 0 not in value.shape:
             raise _Misfit(f"{array.name}: leading dims are not contiguous, so they do not fold into one", "layout")
     folded = 1
     for size in value.shape[: extra + 1]:
@@ -247,7 +248,7 @@ def _check_layout(array: ArraySpec, shape: tuple[int, ...], strides: tuple[int, 
     step = 1
     first = 1 if array.layout == "rows" else 0
     for dim in range(len(shape) - 1, first - 1, -1):
-        if shape[dim] > 1 and strides[dim] != step:
+        if shape[dim] > 1 and strides[dim] != step and 0 not in shape:
             what = "contiguous" if array.layout == "contiguous" else "contiguous within a row"
             raise _Misfit(f"{array.name} is not {what}", "layout")
         step *= shape[dim]

@@ -44,7 +44,8 @@ def _differentiate_gelu_tanh(primals: tuple[Array], tangents: tuple[Array]) -> t
     (g,), (tangent,) = primals, tangents
     weight = jax.nn.sigmoid((2.0 * _ROOT) * (g + 0.044715 * g * g * g))
     rise = (2.0 * _ROOT) * (1.0 + (3.0 * 0.044715) * g * g)
-    bend = jnp.where(weight == 0.0, 0.0, g * weight * (1.0 - weight) * rise)  # 0, and not 0 * inf, far below
+    step = weight * (1.0 - weight)
+    bend = jnp.where(step == 0.0, 0.0, g * step * rise)  # 0, and not 0 * inf, far from 0
     return _compute_gelu_tanh(g), (weight + bend) * tangent
 
 

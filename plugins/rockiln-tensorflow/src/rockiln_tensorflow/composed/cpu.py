@@ -38,10 +38,13 @@ def portable() -> Iterator[None]:
 
 
 def serves(*tensors: Tensor | None) -> bool:
-    """Whether a CPU's own op may run on these: all bf16, not for XLA, a file, or where TensorFlow may choose a GPU."""
-    if _IS_PORTABLE.get() or any(tensor is not None and tensor.dtype != tf.bfloat16 for tensor in tensors):
+    """Whether a CPU's own op may run on these: all bf16, not for XLA, a file, or where TensorFlow may choose a GPU.
+
+    Nor in a strategy, whose replicas are traced in threads of their own: they do not know what they are traced for.
+    """
+    if any(tensor is not None and tensor.dtype != tf.bfloat16 for tensor in tensors):
         return False
-    if save_context.in_save_context():
+    if _IS_PORTABLE.get() or save_context.in_save_context() or tf.distribute.has_strategy():
         return False
     return not is_within_xla() and not tf.config.list_physical_devices("GPU")
 

@@ -50,8 +50,9 @@ def slope_gelu(g: Tensor, _alpha: float) -> Tensor:
 def slope_gelu_tanh(g: Tensor, _alpha: float) -> Tensor:
     """d gate_gelu_tanh / d g."""
     z = (2.0 * _ROOT) * (g + 0.044715 * g * g * g)
-    part = tf.sigmoid(z)
-    return part + g * part * tf.sigmoid(-z) * (2.0 * _ROOT) * (1.0 + 3.0 * 0.044715 * g * g)
+    part, rest = tf.sigmoid(z), tf.sigmoid(-z)
+    rise = (2.0 * _ROOT) * (1.0 + 3.0 * 0.044715 * g * g)
+    return part + tf.math.multiply_no_nan(g * rise, part * rest)  # 0, not 0 * inf, far away
 
 
 def split_pair(x: Tensor, *, interleaved: bool) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ from rockiln_tensorflow.composed.sizes import join_last, read_sizes
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor, *, interleaved: bool) -> tuple[Tensor, ...]:
     """y like x [..., L, H, D]; cos and sin [P, R], positions [L] (all leading dims of x folded)."""
-    if cpu.serves(x):
+    if cos.dtype == sin.dtype == tf.float32 and cpu.serves(x):
         return (cpu.run_rope(x, cos, sin, positions, interleaved=interleaved),)
     pairs = read_sizes(cos)[-1]
     turns = [*read_sizes(x)[:-2], 1, pairs]
