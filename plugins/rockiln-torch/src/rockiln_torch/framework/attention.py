@@ -18,13 +18,26 @@ from rockiln_torch.framework.tiled_attention import attend_by_tiles, takes_tiles
 
 SCORES = 1 << 24
 """How many scores one block of queries may have, over all heads: 64 MB of f32."""
+LEAST_SCALE = torch.finfo(torch.float32).tiny
+"""Of what torch's flash attention masks itself: it writes -inf before it multiplies by the scale, in f32."""
 
 
-def list_sequences(cu_seqlens_q: Tensor, cu_seqlens_k: Tensor) -> Iterator[tuple[slice, slice]]:
-    """Queries and keys of each sequence. Copies two small arrays from a GPU."""
-    starts = read_numbers(cu_seqlens_q), read_numbers(cu_seqlens_k)
+def list_sequences(q: Tensor, k: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Queries and keys of each sequence. Copies two small arrays from a GPU; ValueError as below."""
+    starts = _read_starts("q", cu_seqlens_q, q.shape[0]), _read_starts("k", cu_seqlens_k, k.shape[0])
     for rows, keys in zip(*(pairwise(each) for each in starts), strict=True):
         yield slice(*rows), slice(*keys)
+
+
+def _read_starts(of: str, cu_seqlens: Tensor, count: int) -> list[int]:
+    """Raises ValueError if they decrease, or are no places in the array."""
+    starts = read_numbers(cu_seqlens)
+    if starts != sorted(starts) or starts[0] < 0 or starts[-1] > count:
+        raise ValueError(
+            f"rockiln::attention_prefill: cu_seqlens_{of} decreases or leaves the {count} rows of {of}; "
+            "hint: it holds where each sequence starts, in order, and the end of the last"
+        )
+    return starts
 
 
 def see_keys(
@@ -89,7 +102,7 @@ def _attend_flash(
     q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None, *, causal: bool, window_left: int
 ) -> tuple[Tensor, Tensor]:
     queries, keys = q.shape[1], k.shape[1]
-    is_plain = causal and queries == keys and window_left < 0
+    is_plain = causal and queries == keys and window_left < 0 and scale >= LEAST_SCALE
     seen = (
         None
         if is_plain
@@ -145,16 +158,16 @@ def attention_prefill(
     window_left: int = -1,
 ) -> tuple[Tensor, Tensor]:
     """out [TQ, HQ, DV] like q [TQ, HQ, D], lse [HQ, TQ]; k [TK, HK, D], v [TK, HK, DV]."""
-    parts = []
-    for rows, keys in list_sequences(cu_seqlens_q, cu_seqlens_k):
+    parts, end = [], 0
+    for rows, keys in list_sequences(q, k, cu_seqlens_q, cu_seqlens_k):
+        if rows.start > end:  # rows of no sequence
+            parts.append(_see_nothing(q[end : rows.start].transpose(0, 1), v, None))
         own_q, own_k, own_v = (part.transpose(0, 1) for part in (q[rows], k[keys], v[keys]))
-        out, lse = attend(own_q, own_k, own_v, scale, sinks, causal=causal, window_left=window_left)
-        parts.append((out.to(q.dtype), lse))
-    outs, lses = [out.transpose(0, 1) for out, _ in parts], [lse for _, lse in parts]
-    covered = sum(out.shape[0] for out in outs)
-    if covered < q.shape[0]:  # rows behind the last sequence
-        outs.append(q.new_zeros(q.shape[0] - covered, q.shape[1], v.shape[2]))
-        lses.append(lses[0].new_full((q.shape[1], q.shape[0] - covered), -torch.inf))
+        parts.append(attend(own_q, own_k, own_v, scale, sinks, causal=causal, window_left=window_left))
+        end = rows.stop
+    if end < q.shape[0]:
+        parts.append(_see_nothing(q[end:].transpose(0, 1), v, None))
+    outs, lses = [out.to(q.dtype).transpose(0, 1) for out, _ in parts], [lse for _, lse in parts]
     return join(outs, 0).contiguous(), join(lses, 1).contiguous()
 
 
@@ -176,7 +189,7 @@ def attention_prefill_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """dq, dk, dv, like q, k, v."""
     wide = [torch.zeros_like(widen(part), memory_format=torch.contiguous_format) for part in (q, k, v)]
-    for rows, keys in list_sequences(cu_seqlens_q, cu_seqlens_k):
+    for rows, keys in list_sequences(q, k, cu_seqlens_q, cu_seqlens_k):
         own = [part.transpose(0, 1) for part in (q[rows], k[keys], v[keys], out[rows], dout[rows])]
         if 0 in own[0].shape[:2] or not own[1].shape[1]:  # no heads, queries or keys; heads of width 0 have a dv
             continue
