@@ -62,8 +62,10 @@ int64_t count_outputs(const rockiln_op_call& call) {
   return count;
 }
 
+bool is_stream_k(const char* op) { return std::strcmp(op, "stream_k_gemm") == 0; }
+
 bool has_bias(const char* op, const rockiln_op_call& call) {
-  return std::strcmp(op, "stream_k_gemm") != 0 && call.inputs[2].dtype != ROCKILN_ABSENT;
+  return !is_stream_k(op) && call.inputs[2].dtype != ROCKILN_ABSENT;
 }
 
 constexpr CpuRefusal kRefused = {"oneDNN refused the product", false};
@@ -229,6 +231,7 @@ const char* judge_product(const char* op, const rockiln_op_call& call) {
   constexpr const char* kMisfit = "oneDNN is given no such shapes or dtypes";
   const Product& product = *find_product(op);
   const rockiln_array &a = call.inputs[0], &b = call.inputs[1];
+  if (is_stream_k(op) && call.scalars[0].as.integer < 1) return "programs is not positive";  // and is refused there
   if (torch.multiply == nullptr) return "this torch has no oneDNN";
   if (a.dtype != b.dtype || a.rank < 1 || b.rank != 2 || a.shape[a.rank - 1] != b.shape[1]) return kMisfit;
   for (const rockiln_array* array : {&a, &b})

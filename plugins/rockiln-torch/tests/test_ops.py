@@ -70,6 +70,33 @@ def test_wrong_outputs_are_refused() -> None:
         ops.rms_norm(X, WEIGHT, out=X.to_sparse())
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_tensor_for_two_outputs_is_refused(dtype: torch.dtype) -> None:
+    """Else the later output is all that is left. Rows of one tensor are two."""
+    x, weight, both = X.to(dtype), WEIGHT.to(dtype), torch.zeros(12, 64, dtype=dtype)
+    for one, other in ((both[:6], both[:6]), (both[:6], both[:12:2])):
+        with pytest.raises(ValueError, match="add_rms_norm_out: y and residual_out are one tensor; hint: one each"):
+            ops.add_rms_norm(x, x, weight, out=(one, other))
+    assert not both.any()
+    want = ops.add_rms_norm(x, x, weight)
+    for one, other in ((both[:6], both[6:]), (both[::2], both[1::2])):
+        ops.add_rms_norm(x, x, weight, out=(one, other))
+        assert torch.equal(one, want[0])
+        assert torch.equal(other, want[1])
+
+
+@pytest.mark.parametrize("programs", [0, -1, -(2**31)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_programs_that_are_not_positive_are_refused(device: str, dtype: torch.dtype, programs: int) -> None:
+    """The CPU's products need none, but a call is one of the op everywhere or nowhere."""
+    a, b = torch.ones(3, 32, dtype=dtype, device=device), torch.ones(5, 32, dtype=dtype, device=device)
+    for out in (None, torch.empty(3, 5, dtype=dtype)) if device == "cpu" else (None,):
+        with pytest.raises(ValueError, match="stream_k_gemm: programs is not positive; got a="):
+            ops.stream_k_gemm(a, b, programs=programs, out=out)
+    assert ops.stream_k_gemm(a, b, programs=1).shape == (3, 5)
+
+
 def test_wrong_arguments_name_the_rule_and_the_shapes() -> None:
     with pytest.raises(ValueError, match=r"weight has N = 3, expected 64; got x=f32\[6,64\] weight=f32\[3\]"):
         ops.rms_norm(X, WEIGHT[:3])

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from rockiln_torch.calls import BoundCall, OutputForm, check_arguments, check_layout
+from rockiln_torch.framework.tensors import is_wrapped
 from rockiln_torch.observe import ObservedCall, note_call, observers
 from rockiln_torch.ranges import current
 
@@ -78,6 +79,17 @@ def check_outputs(call: BoundCall) -> None:
             raise TypeError(f"rockiln::{call.form.spec.name}_out: {name} is {output.dtype}, not {form.dtype}")
         if output.device != next(tensor.device for tensor in call.tensors if tensor is not None):
             raise ValueError(f"rockiln::{call.form.spec.name}_out: {name} is on {output.device}, the inputs are not")
+    _check_apart(call)
+
+
+def _check_apart(call: BoundCall) -> None:
+    """Whether no two outputs begin in one place, where the later one would be all that is left. Raises ValueError."""
+    begun: dict[int, str] = {}
+    for name, output in zip(call.form.out_names, call.outputs, strict=True):
+        if type(output) is not torch.Tensor or is_wrapped(output) or not output.numel():
+            continue  # of no address that means anything
+        if (other := begun.setdefault(output.data_ptr(), name)) != name:
+            raise ValueError(f"rockiln::{call.form.spec.name}_out: {other} and {name} are one tensor; hint: one each")
 
 
 def unpack_outputs(outputs: tuple[torch.Tensor, ...]) -> Any:
