@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from rockiln_kernels.references.narrow import encode, quantise_mx
+from rockiln_torch import ops
 from rockiln_torch.framework import compose, products
 from rockiln_torch.framework.narrow import FP8, MX_BLOCK, SHAPES, cast_fp8, dequantise_mx, encode_small
 from rockiln_torch.framework.narrow import quantise_mx as quantise
@@ -211,3 +212,15 @@ def test_numbers_without_end_are_found_in_every_layout(dtype: torch.dtype) -> No
         for view in (spoilt, spoilt.transpose(0, 1), spoilt[..., ::2], spoilt[4, 6], spoilt[4, 6, 8]):
             assert not is_finite(view)
             assert not is_finite(plain, view)
+
+
+def test_experts_of_nothing_give_nothing() -> None:
+    weights, ids = torch.ones(4, 2), torch.tensor([[0, 1]] * 4, dtype=torch.int32)
+    assert ops.fused_moe(torch.ones(4, 0), torch.ones(2, 6, 0), torch.ones(2, 0, 3), weights, ids).shape == (4, 0)
+
+
+def test_empty_tensors_are_taken_whatever_their_strides_are() -> None:
+    assert ops.gemm(torch.zeros(2, 0, 5), torch.zeros(4, 5)).shape == (2, 0, 4)
+    assert ops.rms_norm(torch.zeros(2, 0, 5), torch.ones(5)).shape == (2, 0, 5)
+    assert ops.silu_and_mul(torch.zeros(2, 0, 6)).shape == (2, 0, 3)
+    assert [one.shape for one in ops.quant_fp8_token(torch.zeros(2, 0, 6))] == [(2, 0, 6), (2, 0)]

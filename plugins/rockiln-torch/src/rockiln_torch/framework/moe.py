@@ -33,6 +33,8 @@ def mix_experts(
     **gate: Any,
 ) -> Tensor:
     """out like x [..., K]; an id that is no expert's adds nothing."""
+    if not x.shape[-1]:
+        return torch.zeros_like(x)  # how many rows are there cannot be told from their numbers
     rows, top, scalars = x.reshape(-1, x.shape[-1]), ids.shape[-1], {**PLAIN_GATE, **gate}
     out = torch.zeros_like(widen(rows), memory_format=torch.contiguous_format)
     flat = ids.reshape(-1)
