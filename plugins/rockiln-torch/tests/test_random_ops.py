@@ -54,8 +54,8 @@ def _call(op: Any, tensors: Any, words: Any) -> tuple[torch.Tensor, ...]:
 def _compare(form: OpForm, one: torch.Tensor, other: torch.Tensor) -> None:
     """A layout changes no result but by a rounding: torch adds up, and computes erf, in another way by it.
 
-    Of fp8 and MX a few codes are then the next ones. What a product adds up may cancel: a rounding of its factors is then
-    large beside the sum, though not beside the largest of its row.
+    Of fp8 and MX a few codes are then the next ones. What a product adds up may cancel: a rounding of its factors is
+    then large beside the sum, though not beside the largest of its row.
     """
     if torch.equal(one.view(torch.uint8), other.view(torch.uint8)):
         return
