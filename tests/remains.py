@@ -29,14 +29,14 @@ def _is_odd(path: Path) -> bool:
 
 
 def list_files(project: SmallProject) -> set[str]:
-    """All files that a build made, in cache and build folder; a smoke report is none of them."""
+    """All files that a build made, in cache and build folder; what a smoke test or a push writes is none of them."""
     roots = [*(project.cache_path / name for name in MADE), project.path / "build"]
     top = project.path.parent
     return {str(path.relative_to(top)) for root in roots for path in root.rglob("*") if _is_built(path)}
 
 
 def _is_built(path: Path) -> bool:
-    return path.is_file() and path.name not in {"smoke.json", SMOKED}
+    return path.is_file() and path.name not in {"push.json", "smoke.json", SMOKED}
 
 
 def list_damaged(project: SmallProject) -> list[str]:
