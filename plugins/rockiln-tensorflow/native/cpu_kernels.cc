@@ -1,27 +1,14 @@
 // Ops of bf16 for the CPU, computed in f32 and rounded once: all of them, and kernels of gates and rope.
 #include "absl/strings/str_cat.h"
-#include "cpu_gates.h"
+#include "cpu_op.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
 
 namespace rockiln_tensorflow {
 namespace {
 
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
 using tensorflow::TensorShape;
-
-const std::uint16_t* read_bf16(const Tensor& tensor) { return static_cast<const std::uint16_t*>(tensor.data()); }
-
-// fn(first, last) of parts of `count` rows; `cost` is a row's in cycles.
-void run_rows(OpKernelContext* context, std::int64_t count, std::int64_t cost,
-              const std::function<void(std::int64_t, std::int64_t)>& fn) {
-  context->device()->tensorflow_cpu_worker_threads()->workers->ParallelFor(count, cost, fn);
-}
 
 std::int64_t last_dim(const Tensor& tensor) { return tensor.dim_size(tensor.dims() - 1); }
 
@@ -39,21 +26,12 @@ absl::Status allocate_like(OpKernelContext* context, const Tensor& input, std::i
   return context->allocate_output(0, shape, output);
 }
 
-absl::Status read_gate(OpKernelConstruction* context, Gate& gate, bool& interleaved) {
-  std::string name;
-  absl::Status status = context->GetAttr("gate", &name);
-  if (status.ok() && !read_curve(name, gate.curve)) status = absl::InvalidArgumentError("rockiln: no such gate");
-  if (status.ok()) status = context->GetAttr("alpha", &gate.alpha);
-  if (status.ok()) status = context->GetAttr("limit", &gate.limit);
-  if (status.ok()) status = context->GetAttr("up_offset", &gate.up_offset);
-  if (status.ok()) status = context->GetAttr("interleaved", &interleaved);
-  return status;
-}
-
 class GateKernel : public OpKernel {
  public:
   explicit GateKernel(OpKernelConstruction* context) : OpKernel(context) {
-    OP_REQUIRES_OK(context, read_gate(context, gate_, interleaved_));
+    OP_REQUIRES_OK(context, read_curve(context, gate_));
+    OP_REQUIRES_OK(context, read_scalars(context, gate_));
+    OP_REQUIRES_OK(context, context->GetAttr("interleaved", &interleaved_));
   }
 
   void Compute(OpKernelContext* context) override {
@@ -64,7 +42,7 @@ class GateKernel : public OpKernel {
     Tensor* y = nullptr;
     OP_REQUIRES_OK(context, allocate_like(context, x, width, &y));
     auto* target = static_cast<std::uint16_t*>(y->data());
-    run_rows(context, count_rows(x), width * 3, [&](std::int64_t first, std::int64_t last) {
+    take_threads(context)(count_rows(x), width * 3, [&](std::int64_t first, std::int64_t last) {
       gate_rows(read_bf16(x) + first * 2 * width, target + first * width, last - first, width, interleaved_, gate_);
     });
   }
@@ -141,7 +119,7 @@ class RopeKernel : public OpKernel {
     OP_REQUIRES_OK(context, context->allocate_output(0, x.shape(), &y));
     auto* target = static_cast<std::uint16_t*>(y->data());
     const std::int64_t heads = x.dim_size(x.dims() - 2), width = last_dim(x), pairs = last_dim(cos);
-    run_rows(context, positions.size(), heads * width, [&](std::int64_t first, std::int64_t last) {
+    take_threads(context)(positions.size(), heads * width, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         const std::int64_t offset = positions(row) * pairs, start = row * heads * width;
         const Turn turn{cos.flat<float>().data() + offset, sin.flat<float>().data() + offset, pairs, width, interleaved_};

@@ -2,25 +2,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cpu_gates.h"
-#include "cpu_product.h"
-#include "tensorflow/core/framework/op_kernel.h"
+#include "cpu_op.h"
 
 namespace rockiln_tensorflow {
 namespace {
-
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-
-const std::uint16_t* read_bf16(const Tensor& tensor) { return static_cast<const std::uint16_t*>(tensor.data()); }
-
-// In TensorFlow's own threads.
-RunParts take_threads(OpKernelContext* context) {
-  auto* workers = context->device()->tensorflow_cpu_worker_threads()->workers;
-  return [workers](std::int64_t count, std::int64_t cost, const Part& fn) { workers->ParallelFor(count, cost, fn); };
-}
 
 std::int64_t round_up(std::int64_t size, std::int64_t block) { return (size + block - 1) / block * block; }
 
@@ -133,19 +118,12 @@ void multiply_narrow(OpKernelContext* context, const PackedRows& a, const Column
   multiply(take_threads(context), a, columns.count(), [&](std::int64_t column) { return columns.row(column); }, take);
 }
 
-absl::Status read_finish(OpKernelConstruction* context, Finish& finish) {
-  std::string name;
-  absl::Status status = context->GetAttr("gate", &name);
-  if (status.ok() && !read_curve(name, finish.gate.curve)) status = absl::InvalidArgumentError("rockiln: no such gate");
-  if (status.ok()) status = context->GetAttr("interleaved", &finish.interleaved);
-  if (status.ok()) status = context->GetAttr("paired", &finish.paired);
-  return status;
-}
-
 class GemmKernel : public OpKernel {
  public:
   explicit GemmKernel(OpKernelConstruction* context) : OpKernel(context) {
-    OP_REQUIRES_OK(context, read_finish(context, finish_));
+    OP_REQUIRES_OK(context, read_curve(context, finish_.gate));
+    OP_REQUIRES_OK(context, context->GetAttr("interleaved", &finish_.interleaved));
+    OP_REQUIRES_OK(context, context->GetAttr("paired", &finish_.paired));
   }
 
   void Compute(OpKernelContext* context) override {
@@ -196,9 +174,7 @@ class MoeKernel : public OpKernel {
     finish_.paired = true;
     finish_.gate.curve = Curve::SILU;
     OP_REQUIRES_OK(context, context->GetAttr("interleaved", &finish_.interleaved));
-    OP_REQUIRES_OK(context, context->GetAttr("alpha", &finish_.gate.alpha));
-    OP_REQUIRES_OK(context, context->GetAttr("limit", &finish_.gate.limit));
-    OP_REQUIRES_OK(context, context->GetAttr("up_offset", &finish_.gate.up_offset));
+    OP_REQUIRES_OK(context, read_scalars(context, finish_.gate));
     int stop = 0;
     OP_REQUIRES_OK(context, InputRange("gate_up_bias", &gate_up_bias_, &stop));
     gate_up_bias_ = gate_up_bias_ < stop ? gate_up_bias_ : -1;
