@@ -64,11 +64,9 @@ def attend(
     if queries == 1 or window_left >= keys - 1:
         causal, window_left = causal and queries > 1, -1
     if _takes_flash(q, k, v, sinks):
-        tiled = (
-            attend_by_tiles(q, k, v, scale, sinks, causal=causal, window_left=window_left)
-            if takes_tiles(q, k, v, sinks)
-            else None
-        )
+        tiled = None
+        if takes_tiles(q, k, v, sinks):
+            tiled = attend_by_tiles(q, k, v, scale, sinks, causal=causal, window_left=window_left)
         return tiled or _attend_flash(q, k, v, scale, sinks, causal=causal, window_left=window_left)
     step = max(1, SCORES // max(1, q.shape[0] * keys))
     parts = [

@@ -59,12 +59,14 @@ def mix_experts(
 def _group_experts(counts: list[int], rows: int) -> Iterator[dict[int, int]]:
     """Experts that are hit, and how often: so many in a group that it has `rows` hits or more, but for the last."""
     group: dict[int, int] = {}
+    hits = 0
     for expert, count in enumerate(counts):
         if count:
             group[expert] = count
-        if sum(group.values()) >= rows:
+            hits += count
+        if hits >= rows:
             yield group
-            group = {}
+            group, hits = {}, 0
     if group:
         yield group
 
@@ -79,8 +81,12 @@ def _run_expert(
     gate_up, down = weights
     if gate_up.dtype != rows.dtype or down.dtype != rows.dtype:
         gate_up, down = (weight.to(torch.promote_types(rows.dtype, weight.dtype)) for weight in weights)
-    hidden = _hide(rows, gate_up, bias if bias is None else bias.to(gate_up.dtype), gate)
-    return multiply(hidden.to(down.dtype), down, down_bias if down_bias is None else down_bias.to(down.dtype))
+    hidden = _hide(rows, gate_up, _match(bias, gate_up), gate)
+    return multiply(hidden.to(down.dtype), down, _match(down_bias, down))
+
+
+def _match(bias: Tensor | None, weight: Tensor) -> Tensor | None:
+    return None if bias is None else bias.to(weight.dtype)
 
 
 def _hide(rows: Tensor, gate_up: Tensor, bias: Tensor | None, gate: dict[str, Any]) -> Tensor:

@@ -59,11 +59,15 @@ def multiply_wide(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _multiply_plain(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
     """By torch's own linear; f32 on a CPU by oneDNN where torch's BLAS has no such speed on this processor."""
-    is_wide = a.dtype == b.dtype == torch.float32
-    if not is_wide or prefers_blas(a.shape[:-1].numel(), *b.shape) or not _is_taken_by_onednn(a, b, bias):
-        return functional.linear(a, b, bias)
-    has_onednn = bool(torch.backends.mkldnn.enabled) and torch.backends.mkldnn.is_available()
-    return multiply_pointwise(a, b, bias, "") if has_onednn else functional.linear(a, b, bias)
+    if (
+        a.dtype == b.dtype == torch.float32
+        and not prefers_blas(a.shape[:-1].numel(), *b.shape)
+        and _is_taken_by_onednn(a, b, bias)
+        and bool(torch.backends.mkldnn.enabled)
+        and torch.backends.mkldnn.is_available()
+    ):
+        return multiply_pointwise(a, b, bias, "")
+    return functional.linear(a, b, bias)
 
 
 def multiply_and_activate(
