@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rockiln_kernels.bind import Bound, bind_call, bind_variant, pack_kernarg
+from rockiln_kernels.call import Accepted, Rejected
 from rockiln_kernels.pack.manifest import (
     ArgumentEntry,
     KernelEntry,
@@ -16,7 +17,6 @@ from rockiln_kernels.pack.manifest import (
     RequirementEntry,
     VariantEntry,
 )
-from rockiln_kernels.spec import Accepted, Rejected
 
 X = ArgumentEntry(name="x", kind="pointer", dtype="bf16", value="x", offset=0, size_bytes=8, divisible_by=16)
 LENGTH = ArgumentEntry(name="N", kind="i32", dtype="i32", value="N * 2", offset=8, size_bytes=4, divisible_by=16)

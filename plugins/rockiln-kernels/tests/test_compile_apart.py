@@ -33,7 +33,7 @@ def test_who_dies_once_is_compiled_again(tmp_path: Path, monkeypatch: pytest.Mon
 def test_who_always_dies_has_that_as_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     monkeypatch.setattr(apart, "compile_kernel", die_always)
     found = dict(apart.compile_apart(_kernels(tmp_path), ARCH, TOOLCHAIN, jobs))
-    assert found["bad"] == NotCompiled(reason="bad: the compiler ends its process, 2 times of 2")
+    assert found["bad"] == NotCompiled(reason="bad: the compiler ends its process, 2 times of 2", is_lasting=False)
     assert found["one"] == NotCompiled(reason="one was compiled")
     assert found["two"] == NotCompiled(reason="two was compiled")
 

@@ -12,10 +12,10 @@ from harness.derived import ROW_STEP, derive_cases
 from harness.execute import PLACES, EmulatedMachine, describe_call, execute, pick_place, prepare
 from harness.judge import compute_reference, list_emulated_cases, make_cases
 from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.call import Accepted, check_call
 from rockiln_kernels.pack.build import Pack, build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
-from rockiln_kernels.spec import Accepted, check_call
 from rockiln_kernels.table import make_family_variants, read_table
 
 CARRIES = 1 << 32

@@ -8,11 +8,11 @@ from harness.case import Case
 from harness.execute import execute, prepare
 from harness.judge import make_cases
 from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.call import Rejected
 from rockiln_kernels.pack.build import Pack, build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.manifest import VariantEntry
 from rockiln_kernels.pack.toolchain import find_toolchain
-from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import make_family_variants, read_origins, read_table
 
 _CALLS = (

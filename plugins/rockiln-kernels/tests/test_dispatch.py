@@ -17,6 +17,7 @@ from fake_hip.libraries import build_launcher
 from fake_hip.machine import FakeHip
 from random_calls.calls import draw_call
 from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.call import ArrayValue, Call
 from rockiln_kernels.dispatch import Argument, Dispatcher, HeldPlan, PlanFacts, Settings, install, read_api_address
 from rockiln_kernels.dispatch import uninstall as remove
 from rockiln_kernels.dispatch.abi import ABI_VERSION, LayoutError
@@ -24,7 +25,6 @@ from rockiln_kernels.launcher import LaunchError, Status
 from rockiln_kernels.pack.build import build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
-from rockiln_kernels.spec import ArrayValue, Call
 from rockiln_kernels.table import make_family_variants, read_table
 
 ARCH = ARCHS["gfx942"]

@@ -24,10 +24,10 @@ from gpu.probe import EXIT_NO_CARD, NoCard, find_card
 from gpu.speed import measure_copy, measure_pack
 from harness.execute import describe_call
 from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.call import Accepted, check_call
 from rockiln_kernels.pack.build import build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
-from rockiln_kernels.spec import Accepted, check_call
 from rockiln_kernels.table import make_family_variants, read_origins, read_table
 
 TESTS = Path(__file__).parent

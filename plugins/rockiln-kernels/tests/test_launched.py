@@ -12,8 +12,8 @@ from harness.family_pack import build_family
 from harness.judge import make_cases
 from harness.rotation import read_rotation
 from rockiln_kernels.archs import AMD_ARCHS, Arch
+from rockiln_kernels.call import Rejected
 from rockiln_kernels.pack.build import write_pack
-from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import read_families, read_table
 
 

@@ -87,6 +87,12 @@ def test_a_damaged_cache_entry_counts_as_absent(tmp_path: Path) -> None:
     assert cache.load("cd" * 32) is None
 
 
+def test_a_compiler_that_died_is_asked_again(tmp_path: Path) -> None:
+    cache = CompileCache(folder=tmp_path)
+    cache.store("ab" * 32, NotCompiled(reason="its process ended", is_lasting=False))
+    assert cache.load("ab" * 32) is None
+
+
 def test_the_cache_key_depends_on_tools_arch_and_constants(toolchain: Toolchain) -> None:
     kernel = _variants()[0].launches[0].kernel
     keys = {

@@ -20,11 +20,11 @@ from random_calls.planned import plan_manifest
 from random_calls.shapes import SHAPES, replace_shapes
 from rockiln_kernels.archs import AMD_ARCHS, Arch
 from rockiln_kernels.bind import pack_kernarg
+from rockiln_kernels.call import Call
 from rockiln_kernels.pack.build import Pack, build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.selection import Host, InstalledPack, Selection, explain, supported
-from rockiln_kernels.spec import Call
 from rockiln_kernels.table import make_family_variants, read_families, read_origins, read_table
 
 CALLS = 2000

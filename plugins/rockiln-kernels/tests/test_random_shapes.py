@@ -11,9 +11,10 @@ from harness.case import make_generator
 from random_calls.planned import plan_manifest
 from rockiln_kernels.archs import AMD_ARCHS, Arch
 from rockiln_kernels.bind import Bound, bind_call, pack_kernarg
+from rockiln_kernels.call import Accepted, ArrayValue, Call, check_call
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value, evaluate_expression, read_names
-from rockiln_kernels.spec import Accepted, ArraySpec, ArrayValue, Call, OpSpec, check_call
+from rockiln_kernels.spec import ArraySpec, OpSpec
 from rockiln_kernels.table import read_families, read_origins, read_table
 from rockiln_kernels.wanted_table import fits_arch
 

@@ -12,6 +12,7 @@ import pytest
 
 from random_calls.planned import plan_manifest
 from rockiln_kernels.bind import Bound
+from rockiln_kernels.call import Call
 from rockiln_kernels.cli import EXIT_NOT_SELECTED, EXIT_OK, EXIT_USAGE, main
 from rockiln_kernels.pack.manifest import FILE_NAME, AbsentEntry, dump_manifest
 from rockiln_kernels.selection import Host, InstalledPack, NotSelectedError, explain, read_host, supported
@@ -19,7 +20,6 @@ from rockiln_kernels.selection.call_text import parse_array, parse_call
 from rockiln_kernels.selection.make_tuning import make_table
 from rockiln_kernels.selection.records import SCHEMA, HardwareRecord, read_records, write_record
 from rockiln_kernels.selection.tuning import TABLE, find_preferred, read_tuning
-from rockiln_kernels.spec import Call
 
 SHA = "a" * 64
 CALL = parse_call("rms_norm", ["x=bf16[4,4096]", "weight=bf16[4096]"], [], [])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rockiln_kernels.spec import Accepted, ArrayValue, Call, Rejected, check_call
+from rockiln_kernels.call import Accepted, ArrayValue, Call, Rejected, check_call
 from rockiln_kernels.table import read_table
 
 SPEC = read_table()["rms_norm"]

@@ -9,7 +9,7 @@ import pytest
 
 from harness.inputs import DERIVED, TESTS, hash_derived, hash_inputs, list_derived, list_inputs
 from harness.judge import make_cases
-from harness.support import PAGE, RECORDS, make_page, read_records
+from harness.support import PAGE, RECORDS, list_failed, make_page, read_records
 from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_families, read_origins, read_table
 from rockiln_kernels.wanted_table import read_wishes
@@ -32,12 +32,22 @@ def test_every_wanted_cell_passed(family: str) -> None:
     wanted = [wish for wish in read_wishes() if read_origins()[wish.op] == family and not wish.gap]
     names = {f"{wish.op}/{wish.arch}/{wish.cell}" for wish in wanted}
     assert set(cells) == names
-    assert not [name for name in names if cells[name]["faults"] or not cells[name]["variants"]]
+    assert not list_failed(read_records()[family])
+
+
+def test_a_cell_without_a_variant_fails_as_one_with_a_fault_does() -> None:
+    cells = {
+        "good": {"variants": 2, "faults": []},
+        "wrong": {"variants": 2, "faults": ["block256, ones: off by 2"]},
+        "absent": {"variants": 0, "faults": []},
+    }
+    assert list_failed({"cells": cells}) == ["wrong", "absent"]
 
 
 def test_inputs_follow_imports() -> None:
     names = {path.name for path in list_inputs("swiglu_and_mul")}
     assert {"gates.py", "narrow.py", "blocks.py", "silu_and_mul.toml", "row_cases.py", "spec.py"} <= names
+    assert "call.py" not in names, "how a call is checked makes no record stale: no kernel depends on it"
     assert "quant_fp8.py" not in names
 
 

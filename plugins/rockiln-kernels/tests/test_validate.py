@@ -13,13 +13,13 @@ from fake_hip.machine import FakeHip
 from random_calls.planned import plan_manifest
 from rockiln_kernels import launcher
 from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.call import Rejected
 from rockiln_kernels.cli import EXIT_OK, EXIT_UNAVAILABLE, EXIT_USAGE, EXIT_WRONG, main
 from rockiln_kernels.pack.build import Pack, build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.selection import explain, read_host
 from rockiln_kernels.selection.call_text import parse_call
-from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import make_family_variants, read_table
 from rockiln_kernels.validation import validate
 from rockiln_kernels.validation.compare import find_difference

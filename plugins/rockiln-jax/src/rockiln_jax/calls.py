@@ -8,10 +8,10 @@ from typing import Any
 
 from rockiln_jax.dtypes import name_dtype
 from rockiln_jax.forms import OpForm
+from rockiln_kernels.call import Accepted, ArrayValue, Call, Rejected, check_call
 from rockiln_kernels.expressions import Value
 from rockiln_kernels.outputs import OutputValue, list_outputs
 from rockiln_kernels.selection.call_text import count_strides, format_call
-from rockiln_kernels.spec import Accepted, ArrayValue, Call, Rejected, check_call
 
 WIDE = "float64"
 """Taken for f32 by the compositions, so that gradients can be checked in it."""

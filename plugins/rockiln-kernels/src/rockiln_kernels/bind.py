@@ -6,9 +6,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rockiln_kernels.call import Accepted, Rejected
 from rockiln_kernels.expressions import Value, evaluate_expression
 from rockiln_kernels.pack.manifest import ArgumentEntry, KernelEntry, Manifest, VariantEntry
-from rockiln_kernels.spec import Accepted, Rejected
 
 Alignments = Mapping[str, int]
 """Array name → a power of two that divides its address. Outputs and workspaces are fresh and count as 256."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rockiln_kernels.spec import Accepted, ArraySpec, ArrayValue, OpSpec, output_shape
+from rockiln_kernels.call import Accepted, ArrayValue, output_shape
+from rockiln_kernels.spec import ArraySpec, OpSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,11 @@ from fake_hip.libraries import build_launcher
 from fake_hip.machine import FakeHip
 from harness.case import Array, Case, numpy_dtype
 from harness.execute import POISON, describe_call
+from rockiln_kernels.call import Call
 from rockiln_kernels.dispatch import Argument, Dispatcher, HeldPlan, Settings, install, uninstall
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value
-from rockiln_kernels.spec import Call, OpSpec
+from rockiln_kernels.spec import OpSpec
 
 EMULATED = {"ROCKILN_EMULATED_OK": "1", "ROCKILN_RECORDS": "/nowhere"}
 

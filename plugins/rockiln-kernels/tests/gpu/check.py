@@ -21,10 +21,10 @@ from harness.case import Array, Case
 from harness.compare import find_differences
 from harness.execute import execute_on, prepare
 from harness.judge import compute_reference, make_cases
+from rockiln_kernels.call import Rejected
 from rockiln_kernels.launcher import LaunchError
 from rockiln_kernels.pack.build import Pack
 from rockiln_kernels.pack.manifest import VariantEntry, read_manifest
-from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import read_origins, read_table
 
 WORKERS = 6

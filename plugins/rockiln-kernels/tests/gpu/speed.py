@@ -11,10 +11,10 @@ from gpu.calls import TimedCall, list_calls, pick_models
 from gpu.framework import find_torch, measure_framework, measure_product
 from gpu.machine import CudaError, CudaMachine
 from harness.execute import execute_on, prepare
+from rockiln_kernels.call import Rejected
 from rockiln_kernels.launcher import LaunchError
 from rockiln_kernels.pack.build import Pack
 from rockiln_kernels.pack.manifest import VariantEntry, read_manifest
-from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import read_table
 
 COPIED_BYTES = 1 << 30

@@ -14,10 +14,11 @@ import numpy as np
 from harness.case import Array, Case, numpy_dtype
 from harness.derived import list_far_arrays
 from rockiln_kernels.bind import Bound, BoundLaunch, bind_variant, pack_kernarg
+from rockiln_kernels.call import Accepted, ArrayValue, Call, Rejected, check_call, output_shape
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.pack.build import Pack
 from rockiln_kernels.pack.manifest import VariantEntry
-from rockiln_kernels.spec import Accepted, ArrayValue, Call, OpSpec, Rejected, check_call, output_shape
+from rockiln_kernels.spec import OpSpec
 
 POISON, INTEGER_POISON = 0xFF, 0x7B
 """Every output and workspace byte before a launch: a NaN in every float type but e4m3fnuz and e5m2fnuz; for i32, where

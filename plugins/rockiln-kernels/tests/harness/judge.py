@@ -16,9 +16,10 @@ from harness.compare import find_differences
 from harness.derived import derive_cases
 from harness.execute import Prepared, execute, prepare
 from harness.results import find_results, make_key
+from rockiln_kernels.call import Rejected
 from rockiln_kernels.pack.build import Pack
 from rockiln_kernels.pack.manifest import VariantEntry
-from rockiln_kernels.spec import OpSpec, Rejected
+from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_origins, read_table
 
 

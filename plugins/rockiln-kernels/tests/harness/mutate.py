@@ -26,11 +26,11 @@ from harness.lockstep.flow import Program, does_nothing, read_program
 from harness.lockstep.walk import prove_removal
 from harness.results import find_results, make_key
 from rockiln_kernels.archs import ARCHS, Arch
+from rockiln_kernels.call import Rejected
 from rockiln_kernels.pack.build import Pack, build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.manifest import VariantEntry
 from rockiln_kernels.pack.toolchain import find_toolchain
-from rockiln_kernels.spec import Rejected
 from rockiln_kernels.table import make_family_variants, read_families, read_table
 from rockiln_kernels.variant import Variant
 

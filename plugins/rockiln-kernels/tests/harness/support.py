@@ -56,7 +56,8 @@ def make_record(family: str, jobs: int) -> Record:
         futures = {wish: pool.submit(judge_wish, family, wish.arch, wish.op, wish.cell) for wish in wishes}
         for wish, future in futures.items():
             cells[_name_cell(wish)] = future.result()
-            print(f"{_name_cell(wish)}: {len(cells[_name_cell(wish)]['faults'])} faults", file=sys.stderr)  # a program
+            cell = cells[_name_cell(wish)]
+            print(f"{_name_cell(wish)}: {cell['variants']} variants, {len(cell['faults'])} faults", file=sys.stderr)
     inputs = {"inputs": hash_inputs(family), "derived": hash_derived(family)}
     return {"family": family, **inputs, "gfxemu": gfxemu.__version__, "cells": cells}
 
@@ -134,12 +135,22 @@ def _list_notes(records: Mapping[str, Record], wishes: Sequence[Wish]) -> Iterat
     yield ""
 
 
-def main(families: Sequence[str]) -> None:
-    """Run the families (all of them if none is named), then write the page of all records."""
+def list_failed(record: Record) -> list[str]:
+    """The cells of a record that are wrong somewhere, or that no variant serves."""
+    return [name for name, cell in record["cells"].items() if cell["faults"] or not cell["variants"]]
+
+
+def main(families: Sequence[str]) -> int:
+    """Run the families (all of them if none is named), then write the page of all records. 1: a cell did not pass."""
+    failed: list[str] = []
     for family in families or read_families():
-        write_record(make_record(family, int(os.environ.get("ROCKILN_JOBS", os.cpu_count() or 1))))
+        record = make_record(family, int(os.environ.get("ROCKILN_JOBS", os.cpu_count() or 1)))
+        write_record(record)
+        failed += list_failed(record)
     PAGE.write_text(make_page(read_records()), encoding="utf-8")
+    print(f"{len(failed)} cells did not pass" + "".join(f"\n{name}" for name in failed), file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from rockiln_kernels.call import ArrayValue, Call, Rejected, check_call
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value, evaluate_expression, read_names
-from rockiln_kernels.spec import ArraySpec, ArrayValue, Call, OpSpec, Rejected, check_call
+from rockiln_kernels.spec import ArraySpec, OpSpec
 
 _MODEL_DIMS = (64, 80, 128, 192, 576, 1024, 2048, 2880, 4096, 5120, 7168, 8192, 16384, 28672, 53248, 129280)
 _HEADS = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from rockiln_kernels.call import ArrayValue, Call, Rejected, check_call
 from rockiln_kernels.expressions import Value
 from rockiln_kernels.selection.call_text import count_strides, format_call
-from rockiln_kernels.spec import ArrayValue, Call, Rejected, check_call
 from rockiln_tensorflow.dtypes import find_dtype, name_dtype
 from rockiln_tensorflow.forms import OpForm, make_form, name_op_type
 from rockiln_tensorflow.native import read_wrappers

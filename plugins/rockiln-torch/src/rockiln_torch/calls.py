@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 
 import torch
 
+from rockiln_kernels.call import ArrayValue, Call, Rejected, check_call
 from rockiln_kernels.outputs import list_outputs
 from rockiln_kernels.selection.call_text import count_strides, format_call
-from rockiln_kernels.spec import ArrayValue, Call, OpSpec, Rejected, check_call
+from rockiln_kernels.spec import OpSpec
 from rockiln_torch.dtypes import FLOATS, NAMES, TORCH_DTYPES, WIDE, name_dtype
 from rockiln_torch.forms import OpForm, read_forms
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 
+from rockiln_kernels.call import ArrayValue, Call
 from rockiln_kernels.dispatch.abi import DTYPE_CODES, DTYPE_NAMES, ArrayStruct, CallStruct
 from rockiln_kernels.launcher import ValueStruct, make_value
 from rockiln_kernels.selection.call_text import format_call
-from rockiln_kernels.spec import ArrayValue, Call, OpSpec
+from rockiln_kernels.spec import OpSpec
 from rockiln_torch import native
 from rockiln_torch.calls import BoundCall
 from rockiln_torch.compose import check_outputs, compose_call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from rockiln_kernels.spec import ArrayValue, Call
+from rockiln_kernels.call import ArrayValue, Call
 from rockiln_torch.calls import BoundCall
 from rockiln_torch.dtypes import name_dtype
 

@@ -20,10 +20,10 @@ from harness.execute import Prepared, describe_call, execute, prepare
 from harness.judge import make_cases
 from harness.rotation import NIGHTLY, read_rotation
 from rockiln_kernels.archs import ARCHS, Arch
+from rockiln_kernels.call import Accepted
 from rockiln_kernels.pack.build import Pack, build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
-from rockiln_kernels.spec import Accepted
 from rockiln_kernels.table import make_family_variants, read_families, read_table
 from rockiln_kernels.variant import Variant
 

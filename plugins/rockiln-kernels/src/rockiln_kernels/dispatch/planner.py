@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from rockiln_kernels.bind import Bound, BoundLaunch
+from rockiln_kernels.call import Call, Misfit, Rejected, check_call
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value
 from rockiln_kernels.outputs import OutputValue, list_outputs
@@ -16,7 +17,7 @@ from rockiln_kernels.selection.call_text import format_call
 from rockiln_kernels.selection.explain_call import explain
 from rockiln_kernels.selection.host import Host, JudgeAiter
 from rockiln_kernels.selection.values import Provider, RejectedCandidate
-from rockiln_kernels.spec import Call, Misfit, OpSpec, Rejected, check_call
+from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
 
 ALIGNMENT = 256

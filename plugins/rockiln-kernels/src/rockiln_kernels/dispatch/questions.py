@@ -7,6 +7,7 @@ import os
 from ctypes import byref, c_int64
 from typing import Any
 
+from rockiln_kernels.call import ArrayValue, Call
 from rockiln_kernels.dispatch.abi import (
     DTYPE_CODES,
     DTYPE_NAMES,
@@ -25,7 +26,7 @@ from rockiln_kernels.dispatch.planner import CallError, Plan, PlannedLaunch, Pla
 from rockiln_kernels.expressions import Value
 from rockiln_kernels.launcher import ValueStruct, make_value
 from rockiln_kernels.outputs import OutputValue
-from rockiln_kernels.spec import ArrayValue, Call, OpSpec, ScalarSpec
+from rockiln_kernels.spec import OpSpec, ScalarSpec
 
 
 def read_question(library: ctypes.CDLL, request: int) -> tuple[Call, str, bool]:

@@ -85,7 +85,9 @@ class CompileCache:
             return None
 
     def store(self, key: str, outcome: Compiled | NotCompiled) -> None:
-        """Keep `outcome`; the description is written last, so a half-written entry is none."""
+        """Keep `outcome` if it lasts; the description is written last, so a half-written entry is none."""
+        if isinstance(outcome, NotCompiled) and not outcome.is_lasting:
+            return
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         entry: dict[str, object] = {}

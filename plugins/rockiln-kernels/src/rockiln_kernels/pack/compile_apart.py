@@ -52,7 +52,8 @@ def _compile_alone(kernel: Kernel, arch: Arch, toolchain: Toolchain) -> Outcome:
     for _ in range(_ATTEMPTS):
         with suppress(BrokenProcessPool), _start_workers(1) as pool:
             return pool.submit(compile_kernel, kernel, arch, toolchain).result()
-    return NotCompiled(reason=f"{kernel.function}: the compiler ends its process, {_ATTEMPTS} times of {_ATTEMPTS}")
+    reason = f"{kernel.function}: the compiler ends its process, {_ATTEMPTS} times of {_ATTEMPTS}"
+    return NotCompiled(reason=reason, is_lasting=False)
 
 
 def _take_worker() -> ProcessPoolExecutor:

@@ -31,6 +31,8 @@ class NotCompiled:
     """The compiler refused; `reason` is its last line."""
 
     reason: str
+    is_lasting: bool = True
+    """Whether another try gives the same; False where the compiler's process ended, for want of memory, say."""
 
 
 def compile_kernel(kernel: Kernel, arch: Arch, toolchain: Toolchain) -> Compiled | NotCompiled:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from rockiln_kernels.call import ArrayValue, Call
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value
-from rockiln_kernels.spec import ArrayValue, Call
 
 _ARRAY = re.compile(r"(\w+)=(\w+)\[([\d,]*)\](?::([\d,]+))?(?:@(\d+))?")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rockiln_kernels.bind import Bound, judge_variants, pick_best
+from rockiln_kernels.call import Accepted, Call, Rejected, check_call
 from rockiln_kernels.pack.manifest import Manifest
 from rockiln_kernels.selection.host import Host
 from rockiln_kernels.selection.tuning import find_preferred
 from rockiln_kernels.selection.values import NotSelectedError, RejectedCandidate, Selection
-from rockiln_kernels.spec import Accepted, Call, Rejected, check_call
 from rockiln_kernels.table import read_table
 
 EMULATED = (

@@ -8,10 +8,10 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from rockiln_kernels.call import Call
 from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
 from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts
 from rockiln_kernels.selection.records import SHIPPED, HardwareRecord, find_record, find_user_folder, read_records
-from rockiln_kernels.spec import Call
 
 JudgeAiter = Callable[[Call, str], str]
 """A call and an arch → why AITER does not run it, or "" if it does."""

@@ -12,11 +12,12 @@ import ml_dtypes
 import numpy as np
 
 from rockiln_kernels.bind import Bound, bind_variant
+from rockiln_kernels.call import Accepted, ArrayValue, Call, Rejected, check_call
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value, evaluate_expression
 from rockiln_kernels.pack.manifest import Manifest, VariantEntry
 from rockiln_kernels.references.attention_prefill import attention_prefill
-from rockiln_kernels.spec import Accepted, ArrayValue, Call, OpSpec, Rejected, check_call
+from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.validation.contents import DIMS, make_codes, make_indices, make_scalar
 
 Array = np.ndarray[Any, Any]

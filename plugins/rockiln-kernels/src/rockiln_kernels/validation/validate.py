@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from rockiln_kernels.bind import Bound
+from rockiln_kernels.call import Rejected, output_shape
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.launcher import LaunchError, LoadedPack, list_values
 from rockiln_kernels.pack.manifest import Manifest, VariantEntry
 from rockiln_kernels.selection.records import SCHEMA, HardwareRecord
-from rockiln_kernels.spec import OpSpec, Rejected, output_shape
+from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_origins, read_table
 from rockiln_kernels.validation.compare import find_difference
 from rockiln_kernels.validation.device import DeviceMemory

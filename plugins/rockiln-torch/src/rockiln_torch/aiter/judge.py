@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rockiln_kernels.call import Accepted, Call, check_call
 from rockiln_kernels.expressions import evaluate_expression
 from rockiln_kernels.selection.call_text import count_strides
-from rockiln_kernels.spec import Accepted, Call, OpSpec, check_call
+from rockiln_kernels.spec import OpSpec
 from rockiln_kernels.table import read_table
 from rockiln_torch.aiter.installed import find_failure, find_obstacle, find_unbuilt
 from rockiln_torch.aiter.rules import NOT_THERE, OTHERWISE, RULES, Rule
