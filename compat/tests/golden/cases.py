@@ -33,6 +33,9 @@ class Case:
     syncs_by_atomics: bool = False
     """The emulator's race check knows s_barrier only; it is off, and several orders of wavefronts stand in for it."""
 
+    only_compiled: tuple[str, ...] = ()
+    """GPUs whose code for it has instructions that the emulator lacks, for want of a description by AMD."""
+
     @property
     def orders(self) -> tuple[str | int, ...]:
         """Of workgroups and wavefronts."""
@@ -217,26 +220,42 @@ FP8 = np.concatenate((
     (0.875, 1.125, 208.0, 232.0, 6.5, 7.5, 13.0, 15.0),
 )).astype(np.float32)  # fmt: skip
 """64 numbers: ties, those below the normal, the largest of each kind, and beyond."""
+FP6 = np.concatenate((np.arange(32) / 16, -np.arange(16) / 2, (28.0, 30.0, -31.0, 1e9, 7.5, 7.25, -7.75, 6.0),
+                      (2.0**-4, 2.0**-5, -(2.0**-6), 1.1875, 1.3125, -2.625, 26.0, 22.0)))  # fmt: skip
+FP6 = FP6.astype(np.float32)
+"""64 numbers for fp4 and fp6, likewise."""
 
 
 def make_fp8_convert() -> Case:
     """Nearest, ties to even, and no infinity: e4m3 to 448, where fnuz ends at 240, and e5m2 to 57344."""
-    codes, values = zip(_to_fp8(FP8, mantissa=3, bias=7, last=0x7E), _to_fp8(FP8, mantissa=2, bias=15, last=0x7B),
+    codes, values = zip(_to_narrow(FP8, mantissa=3, bias=7, last=0x7E), _to_narrow(FP8, mantissa=2, bias=15, last=0x7B),
                         strict=True)  # fmt: skip
     zeros = (np.zeros(64, np.uint8),) * 2
     return Case(inputs=(FP8,), outputs=(*zeros, ZERO_F[:64], ZERO_F[:64], *zeros, zeros[0]),
                 expected=(*codes, *values, *codes, codes[0]))  # fmt: skip
 
 
-def _to_fp8(x: Array, mantissa: int, bias: int, last: int) -> tuple[Array, Array]:
-    """Codes and the numbers that they mean, by OCP's 8-bit specification; `last` is the code of the largest."""
+def make_fp4_fp6() -> Case:
+    """Nearest, ties to even, and neither infinity nor NaN: e2m1 to 6, e2m3 to 7.5, e3m2 to 28."""
+    codes, values = zip(
+        _to_narrow(FP6, mantissa=1, bias=1, last=7), _to_narrow(FP6, mantissa=3, bias=1, last=0x1F),
+        _to_narrow(FP6, mantissa=2, bias=3, last=0x1F), strict=True,
+    )  # fmt: skip
+    outputs = (*(np.zeros(64, np.uint8),) * 3, *(ZERO_F[:64],) * 3)
+    # gfx950 packs fp6 by v_cvt_scalef32_2xpk16_fp6_f32
+    return Case(inputs=(FP6,), outputs=outputs, expected=(*codes, *values), only_compiled=("gfx950",))
+
+
+def _to_narrow(x: Array, mantissa: int, bias: int, last: int) -> tuple[Array, Array]:
+    """Codes and the numbers that they mean, by OCP's specifications of 8 bits and MX; `last` is the largest's code."""
     code = np.arange(last + 1)
     exponent, rest = code >> mantissa, (code & (1 << mantissa) - 1) / (1 << mantissa)
     numbers = np.where(exponent > 0, 1 + rest, rest) * 2.0 ** (np.maximum(exponent, 1) - bias)
     distances = np.abs(np.abs(x.astype(np.float64))[:, None] - numbers)
     is_nearest = distances == distances.min(1, keepdims=True)
     chosen = (is_nearest * (2 - code % 2)).argmax(1)  # of two that are as near, the even code
-    return (chosen + 128 * np.signbit(x)).astype(np.uint8), np.copysign(numbers[chosen], x).astype(np.float32)
+    sign = 1 << last.bit_length()
+    return (chosen + sign * np.signbit(x)).astype(np.uint8), np.copysign(numbers[chosen], x).astype(np.float32)
 
 
 def make_nan_extremes() -> Case:

@@ -38,7 +38,7 @@ def test_numbers_are_those_of_cuda(name: str, mode: str, arch: str, rocm: Toolch
     beside = (f"-I{SHIM_PATH}",) if b"<hipcompat/" in source_path.read_bytes() else ()
     shim = (*shim_arguments(), *case.shim_defines)
     code = _compile(source_path, arch, rocm, shim if mode == "shim" else beside, tmp_path)
-    for order in case.orders:
+    for order in case.orders if arch not in case.only_compiled else ():
         for got, want in zip(_launch(code, name, case, order), case.expected, strict=True):
             np.testing.assert_array_equal(got.ravel(), np.asarray(want).ravel())
 

@@ -42,7 +42,7 @@ amdhsa.version: [1, 2]
 amdhsa.kernels:
   - .name: k
     .symbol: k.kd
-    .kernarg_segment_size: 64
+    .kernarg_segment_size: 40
     .group_segment_fixed_size: {lds}
     .private_segment_fixed_size: 0
     .kernarg_segment_align: 8

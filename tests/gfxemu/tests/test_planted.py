@@ -178,3 +178,16 @@ def test_a_barrier_before_a_read_is_done_is_found(arch: str) -> None:
     assembly.run(assembly.build(arch, early + assembly.wait_all(arch), 512), *inputs)
     with pytest.raises(gfxemu.Race, match="unfinished access"):
         assembly.run(assembly.build(arch, late + assembly.wait_all(arch), 512), *inputs)
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("offset", [0x20, 0x40])
+def test_a_wide_load_of_arguments_may_pass_the_segment_and_not_its_alignment(arch: str, offset: int) -> None:
+    load = "s_load_b256" if assembly.is_new(arch) else "s_load_dwordx8"
+    body = f"{load} s[24:31], s[0:1], {offset:#x}\n{assembly.wait_all(arch)}\n"
+    code, x = assembly.build(arch, body), np.arange(32, dtype=np.uint64)
+    if offset == 0x20:  # the segment has 40 bytes; a runtime gives 64
+        assert not assembly.run(code, x, x, x).any()
+        return
+    with pytest.raises(gfxemu.OutOfBounds, match="load of 32 bytes"):
+        assembly.run(code, x, x, x)

@@ -62,7 +62,9 @@ STANDALONE = frozenset({
 })  # fmt: skip
 """Headers that stand over HIP's own alone, so that renamed source may include them."""
 
-BEFORE: Mapping[str, str] = {"cuda_fp8.h": "hipcompat/fp8.h"}
+BEFORE: Mapping[str, str] = {
+    "cuda_fp4.h": "hipcompat/fp4.h", "cuda_fp6.h": "hipcompat/fp8.h", "cuda_fp8.h": "hipcompat/fp8.h",
+}  # fmt: skip
 """A header of CUDA → the header of hipcompat that must come before HIP's header of that purpose."""
 
 HEADERS = frozenset((*_BY_HEADER, *BEFORE.values(), *(name for name in PROVIDED if "/" in name)))

@@ -2,5 +2,5 @@
 #pragma once
 
 #include <hipcompat/runtime.h>
-#include <hipcompat/fp8.h>
+#include <hipcompat/fp4.h>
 #include <hip/hip_fp4.h>

@@ -46,8 +46,11 @@ _OWN = {
     "cublas.h": "hipcompat/blas.h", "cublas_api.h": "hipcompat/blas.h", "cuda_bf16.h": "hipcompat/bf16.h",
     "cuda_fp16.h": "hipcompat/fp16.h", "cooperative_groups.h": "hipcompat/block_tiles.h",
 }  # fmt: skip
-_BEFORE = dict.fromkeys(("hip/hip_fp8.h", "hip/hip_fp6.h", "hip/hip_fp4.h", "hipblaslt/hipblaslt.h"), "hipcompat/fp8.h")
-"""What HIP's fp8 header comes in by, and the own header that must come before."""
+_BEFORE = {
+    **dict.fromkeys(("hip/hip_fp8.h", "hip/hip_fp6.h", "hipblaslt/hipblaslt.h"), "hipcompat/fp8.h"),
+    "hip/hip_fp4.h": "hipcompat/fp4.h",
+}
+"""What HIP's headers of narrow types come in by, and the own header that must come before."""
 
 
 def make_headers() -> Mapping[str, str]:

@@ -45,6 +45,11 @@ def test_generated_headers_that_are_no_longer_made_go_away(tmp_path: Path) -> No
 
 
 def test_hips_fp8_header_is_included_by_way_of_ours_wherever_it_comes_in() -> None:
-    for name in ("cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cublasLt.h"):
-        included = re.findall(r"#include <(\S+)>", (SHIM_PATH / name).read_text(encoding="utf-8"))
-        assert included[:2] == ["hipcompat/runtime.h", "hipcompat/fp8.h"], name
+    for name in ("cuda_fp8.h", "cuda_fp6.h", "cublasLt.h"):
+        assert _list_included(SHIM_PATH / name)[:2] == ["hipcompat/runtime.h", "hipcompat/fp8.h"], name
+    assert _list_included(SHIM_PATH / "cuda_fp4.h")[:2] == ["hipcompat/runtime.h", "hipcompat/fp4.h"]
+    assert _list_included(SHIM_PATH / "hipcompat" / "fp4.h") == ["hipcompat/fp8.h", "hip/hip_fp4.h"]
+
+
+def _list_included(path: Path) -> list[str]:
+    return re.findall(r"#include <(\S+)>", path.read_text(encoding="utf-8"))

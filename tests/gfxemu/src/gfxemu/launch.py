@@ -18,6 +18,7 @@ UNITS = ("salu", "smem", "valu", "transcendental", "matrix", "lds", "vmem", "bra
 ALIGNMENTS = {"byte": 0, "dword": 1, "natural": 2}
 DYNAMIC_STACK = 16 * 1024  # bytes a lane that recursion gets beyond what the compiler could count
 ORDERS = {"forward": 0, "reverse": 1}
+KERNARG_ALIGNMENT = 64  # bytes; of HSA's queues, and the widest scalar load
 U32, U64 = ctypes.c_uint32, ctypes.c_uint64
 
 
@@ -164,6 +165,15 @@ def make_kernarg(kernel: Kernel, kernarg: bytes, grid: Sequence[int], block: Seq
     return bytes(out)
 
 
+def pad_kernarg(segment: bytes) -> bytes:
+    """The memory that a runtime gives a segment: LLVM reads three pointers by s_load_b256, four pointers' worth.
+
+    A load that is wider than what it needs is aligned to its width, at most 64 bytes, so it ends before the padding
+    does. No program may use what it finds there, hence no zeros.
+    """
+    return segment.ljust(-(-len(segment) // KERNARG_ALIGNMENT) * KERNARG_ALIGNMENT, b"\xcb")
+
+
 def make_dispatch(kernel: Kernel, grid: Sequence[int], block: Sequence[int], kernarg: int, lds_bytes: int) -> bytes:
     """The AQL dispatch packet (HSA Platform System Architecture 1.2, §2.9.6)."""
     threads = [count * size for count, size in zip(grid, block, strict=True)]
@@ -271,7 +281,7 @@ def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
     segment = make_kernarg(kernel, kernarg, grid, block, shared_bytes)
     private = Memory()
     private.next = CODE_BASE + (1 << 40)
-    arguments = private.allocate(segment, "kernarg", 64, writable=False)
+    arguments = private.allocate(pad_kernarg(segment), "kernarg", KERNARG_ALIGNMENT, writable=False)
     dispatch = private.allocate(
         make_dispatch(kernel, grid, block, arguments, lds_bytes), "dispatch packet", 64, writable=False
     )
