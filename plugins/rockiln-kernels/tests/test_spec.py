@@ -60,6 +60,12 @@ def test_an_empty_array_is_contiguous_whatever_its_strides_are(x: ArrayValue) ->
     assert accepted.names["M"] == 0
 
 
+def test_a_scalar_that_is_nan_is_no_call() -> None:
+    rejected = check_call(SPEC, replace(CALL, scalars={"eps": float("nan")}))
+    assert isinstance(rejected, Rejected)
+    assert (rejected.reason, rejected.kind) == (f"{SPEC.name}: eps is NaN", "value")
+
+
 def test_rows_may_be_strided() -> None:
     accepted = check_call(SPEC, _change(x=_array(4, 64, strides=(96, 1))))
     assert isinstance(accepted, Accepted)

@@ -1,5 +1,6 @@
 #include "arguments.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace rockiln_torch {
@@ -41,8 +42,10 @@ bool Arguments::describe(bool accepts_host) {
   if (row_.fixed_dtype != 0) dtypes_[call_.dtype_count++] = row_.fixed_dtype;
   for (uint32_t place = 0; place < own_count_; ++place) {
     const char kind = row_.kinds[place];
-    if (kind != 't' && kind != 'o') describe_scalar(kind, values_[place]);
-    else if (!describe_tensor(reinterpret_cast<Handle>(values_[place]), accepts_host)) return false;
+    const bool is_scalar = kind != 't' && kind != 'o';
+    if (!(is_scalar ? describe_scalar(kind, values_[place])
+                    : describe_tensor(reinterpret_cast<Handle>(values_[place]), accepts_host)))
+      return false;
   }
   call_.struct_bytes = sizeof call_;
   call_.device = device_index_ < 0 ? 0 : device_index_;
@@ -72,10 +75,10 @@ bool Arguments::describe_tensor(Handle tensor, bool accepts_host) {
   return true;
 }
 
-void Arguments::describe_scalar(char kind, StackValue value) {
+bool Arguments::describe_scalar(char kind, StackValue value) {
   if (kind == 'd') {
     dtypes_[call_.dtype_count++] = name_dtype(static_cast<int32_t>(value));
-    return;
+    return true;
   }
   rockiln_scalar& scalar = scalars_[call_.scalar_count];
   scalar = {};
@@ -84,6 +87,7 @@ void Arguments::describe_scalar(char kind, StackValue value) {
   } else if (kind == 'f') {
     double number = 0;
     std::memcpy(&number, &value, sizeof number);
+    if (std::isnan(number)) return false;
     scalar.kind = ROCKILN_F32;
     scalar.as.number = static_cast<float>(number);
     ++call_.scalar_count;
@@ -92,6 +96,7 @@ void Arguments::describe_scalar(char kind, StackValue value) {
     scalar.as.integer = kind == 'b' ? static_cast<int64_t>((value & 0xff) != 0) : static_cast<int64_t>(value);
     ++call_.scalar_count;
   }
+  return true;
 }
 
 }  // namespace rockiln_torch

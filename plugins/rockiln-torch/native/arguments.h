@@ -14,7 +14,8 @@ class Arguments {
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  // Reads shapes, strides, dtypes and devices. False if kernels cannot take them: another device or dtype.
+  // Reads shapes, strides, dtypes and devices. False if kernels cannot take them: another device or dtype, or NaN for a
+  // scalar, which is refused in words where Python checks the call.
   bool describe(bool accepts_host);
 
   // The values in the order of the schema. Who takes them owns the handles.
@@ -31,7 +32,7 @@ class Arguments {
   bool is_tensor(uint32_t place) const;
   void take(uint32_t place, StackValue value);
   bool describe_tensor(Handle tensor, bool accepts_host);
-  void describe_scalar(char kind, StackValue value);
+  bool describe_scalar(char kind, StackValue value);
 
   const OpRow& row_;
   uint32_t own_count_ = 0;  // arguments but for the outputs of an out-variant

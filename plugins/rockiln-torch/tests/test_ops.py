@@ -9,6 +9,7 @@ from golden_calls import name_outputs
 from op_calls import find_smallest, make_call
 from rockiln_kernels.golden import read_golden
 from rockiln_torch import explain, ops
+from rockiln_torch.forms import read_forms
 from rockiln_torch.op_table import OPS
 
 X, WEIGHT = torch.randn(6, 64), torch.randn(64)
@@ -95,6 +96,19 @@ def test_programs_that_are_not_positive_are_refused(device: str, dtype: torch.dt
         with pytest.raises(ValueError, match="stream_k_gemm: programs is not positive; got a="):
             ops.stream_k_gemm(a, b, programs=programs, out=out)
     assert ops.stream_k_gemm(a, b, programs=1).shape == (3, 5)
+
+
+@pytest.mark.parametrize("op", [name for name, form in read_forms().items() if "f" in form.kinds])
+def test_numbers_that_are_nan_are_refused(op: str) -> None:
+    call = find_smallest(op, with_gradient=True)
+    outputs = dict(zip(call.form.out_names, find_smallest(op).call(), strict=True))
+    for scalar in call.form.spec.scalars:
+        if scalar.kind == "f32":
+            words = call.words | {scalar.name: float("nan")}
+            with pytest.raises(ValueError, match=f"{op}: {scalar.name} is NaN; got "):
+                call.op(*call.tensors, **words)
+            with pytest.raises(ValueError, match=f"{op}: {scalar.name} is NaN; got "):
+                call.out_op(*[None if t is None else t.detach() for t in call.tensors], **words, **outputs)
 
 
 def test_wrong_arguments_name_the_rule_and_the_shapes() -> None:

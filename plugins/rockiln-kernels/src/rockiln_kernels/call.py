@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Literal
 
 from rockiln_kernels.dtypes import DTYPES
@@ -118,6 +119,8 @@ def _bind_scalars(spec: OpSpec, call: Call) -> dict[str, Value]:
         value = call.scalars.get(scalar.name, scalar.default)
         if value is None:
             raise _Misfit(f"{scalar.name} is missing", "type")
+        if isinstance(value, float) and isnan(value):
+            raise _Misfit(f"{scalar.name} is NaN")
         values[scalar.name] = value
     return values
 

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isnan
 from typing import Any
 
 from rockiln_kernels.expressions import Value
@@ -52,8 +51,7 @@ class OpForm:
     def bind_scalars(
         self, words: Mapping[str, Any], name_symbol: Callable[[Any], str] = lambda _: ""
     ) -> tuple[Value, ...]:
-        """Every scalar in the spec's order, as a number of its kind. Raises TypeError for one that is no number, and
-        ValueError for NaN.
+        """Every scalar in the spec's order, as a number of its kind. Raises TypeError for one that is no number.
 
         `name_symbol` says what the framework calls a value that is not known before the program runs, "" of others.
         """
@@ -108,8 +106,6 @@ def _convert(op: str, scalar: ScalarSpec, value: Any, name_symbol: Callable[[Any
         raise TypeError(f"{op}: {name} is {value!r}, not a whole number")
     if kind == "bool" and value not in (0, 1):
         raise TypeError(f"{op}: {name} is {value!r}, not bool")
-    if isnan(number):
-        raise ValueError(f"{op}: {name} is NaN")
     return number
 
 
