@@ -72,11 +72,11 @@ def test_wrong_outputs_are_refused() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_one_tensor_for_two_outputs_is_refused(dtype: torch.dtype) -> None:
+def test_outputs_that_share_memory_are_refused(dtype: torch.dtype) -> None:
     """Else the later output is all that is left. Rows of one tensor are two."""
     x, weight, both = X.to(dtype), WEIGHT.to(dtype), torch.zeros(12, 64, dtype=dtype)
-    for one, other in ((both[:6], both[:6]), (both[:6], both[:12:2])):
-        with pytest.raises(ValueError, match="add_rms_norm_out: y and residual_out are one tensor; hint: one each"):
+    for one, other in ((both[:6], both[:6]), (both[:6], both[:12:2]), (both[:6], both[5:11]), (both[4:10], both[:6])):
+        with pytest.raises(ValueError, match="add_rms_norm_out: y and residual_out share memory; hint: a tensor each"):
             ops.add_rms_norm(x, x, weight, out=(one, other))
     assert not both.any()
     want = ops.add_rms_norm(x, x, weight)

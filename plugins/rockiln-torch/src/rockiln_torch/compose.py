@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -84,13 +85,25 @@ def check_outputs(call: BoundCall) -> None:
 
 
 def _check_apart(call: BoundCall) -> None:
-    """Whether no two outputs begin in one place, where the later one would be all that is left. Raises ValueError."""
-    begun: dict[int, str] = {}
-    for name, output in zip(call.form.out_names, call.outputs, strict=True):
-        if type(output) is not torch.Tensor or is_wrapped(output) or not output.numel():
-            continue  # of no address that means anything
-        if (other := begun.setdefault(output.data_ptr(), name)) != name:
-            raise ValueError(f"rockiln::{call.form.spec.name}_out: {other} and {name} are one tensor; hint: one each")
+    """Whether no two outputs share memory, where the later one would be all that is left. Raises ValueError.
+
+    Of tensors with gaps only those that begin in one place are known to: rows of one tensor may lie between another's.
+    """
+    named = [
+        (name, output)
+        for name, output in zip(call.form.out_names, call.outputs, strict=True)
+        if type(output) is torch.Tensor and not is_wrapped(output) and output.numel()  # else no address means anything
+    ]
+    for (one, output), (other, later) in combinations(named, 2):
+        if _share_memory(output, later):
+            raise ValueError(f"rockiln::{call.form.spec.name}_out: {one} and {other} share memory; hint: a tensor each")
+
+
+def _share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    first, second = one.data_ptr(), other.data_ptr()
+    if first == second or not (one.is_contiguous() and other.is_contiguous()):
+        return first == second
+    return first < second + other.nbytes and second < first + one.nbytes
 
 
 def unpack_outputs(outputs: tuple[torch.Tensor, ...]) -> Any:
