@@ -130,6 +130,23 @@ def test_rows_too_far_apart_for_a_tile_are_rejected(stride: int, *, is_far: bool
         assert bound == Rejected(reason="a_stride = 16777216: 128 rows of a tile are 2^31 elements apart, or more")
 
 
+@pytest.mark.parametrize(
+    ("rows", "length", "reason"),
+    [
+        (2**24 - 1, 32, ""),
+        (2**24, 32, f"{2**24} workgroups of 256 threads are more than 2^32 threads"),
+        (2**33, 32, f"{2**33} workgroups along x, a device takes {2**31 - 1}"),
+        (2**70, 32, f"{2**70} workgroups along x, a device takes {2**31 - 1}"),
+        (1, 64 * 65535, ""),
+        (1, 64 * 65536, "65536 workgroups along y, a device takes 65535"),
+    ],
+)
+def test_a_grid_that_no_device_takes_is_rejected(rows: int, length: int, reason: str) -> None:
+    """librockiln's numbers have 32 bits: more would come out as another grid, or as none."""
+    bound = bind_variant(MANIFEST, replace(VARIANT, requires=()), _accept(M=rows, N=length).names, {})
+    assert (bound.reason if isinstance(bound, Rejected) else "") == reason
+
+
 def test_no_rows_launch_nothing() -> None:
     bound = bind_call(MANIFEST, "op", _accept(M=0), {})
     assert isinstance(bound, Bound)

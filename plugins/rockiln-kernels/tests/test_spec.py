@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -60,10 +61,32 @@ def test_an_empty_array_is_contiguous_whatever_its_strides_are(x: ArrayValue) ->
     assert accepted.names["M"] == 0
 
 
-def test_a_scalar_that_is_nan_is_no_call() -> None:
-    rejected = check_call(SPEC, replace(CALL, scalars={"eps": float("nan")}))
-    assert isinstance(rejected, Rejected)
-    assert (rejected.reason, rejected.kind) == (f"{SPEC.name}: eps is NaN", "value")
+@pytest.mark.parametrize(
+    ("op", "name", "value", "kind", "reason"),
+    [
+        ("rms_norm", "eps", float("nan"), "value", "eps is NaN"),
+        ("rms_norm", "eps", "x", "type", "eps is 'x', no number"),
+        ("rms_norm", "eps", [1], "type", "eps is [1], no number"),
+        ("rms_norm", "eps", 1j, "type", "eps is 1j, no number"),
+        ("topk_softmax", "top", 1.5, "type", "top is 1.5, not a whole number"),
+        ("topk_softmax", "top", float("inf"), "type", "top is inf, not a whole number"),
+        ("topk_softmax", "renormalise", 2, "type", "renormalise is 2, not bool"),
+    ],
+)
+def test_a_scalar_that_is_no_number_of_its_kind_is_refused(
+    op: str, name: str, value: Any, kind: str, reason: str
+) -> None:
+    call = CALL if op == "rms_norm" else Call(op=op, arrays={"logits": _array(4, 8, dtype="f32")}, scalars={"top": 2})
+    assert isinstance(check_call(read_table()[op], call), Accepted)
+    rejected = check_call(read_table()[op], replace(call, scalars={**call.scalars, name: value}))
+    assert rejected == Rejected(reason=f"{op}: {reason}", kind=kind)
+
+
+def test_an_array_has_a_stride_a_dim_and_no_negative_size() -> None:
+    short = check_call(SPEC, _change(x=_array(4, 64, strides=(64,))))
+    assert short == Rejected(reason="rms_norm: x has 2 dims and 1 strides", kind="type")
+    negative = check_call(SPEC, _change(x=_array(-4, -64), weight=_array(-64)))
+    assert negative == Rejected(reason="rms_norm: x has a negative size: [-4, -64]")
 
 
 def test_rows_may_be_strided() -> None:

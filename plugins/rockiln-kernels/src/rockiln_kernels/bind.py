@@ -12,6 +12,10 @@ from rockiln_kernels.pack.manifest import ArgumentEntry, KernelEntry, Manifest, 
 
 Alignments = Mapping[str, int]
 """Array name → a power of two that divides its address. Outputs and workspaces are fresh and count as 256."""
+GRID_LIMIT = (2**31 - 1, 65535, 65535)
+"""Workgroups along x, y, z that every device takes (maxGridSize of HIP's and CUDA's device properties)."""
+THREAD_LIMIT = 2**32 - 1
+"""Threads along x: a field of 32 bits in AMD's dispatch packet (HSA Platform System Architecture 1.2, grid_size_x)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +116,9 @@ def _compare(item: Fitting, best: Fitting) -> str:
 def bind_variant(
     manifest: Manifest, variant: VariantEntry, names: Mapping[str, Value], alignments: Alignments
 ) -> Bound | Rejected:
-    """One variant bound to a call, or why it cannot take it: a requirement, or a divisibility its code relies on."""
+    """One variant bound to a call, or why it cannot take it: a requirement, a divisibility its code relies on, a grid
+    that no device takes.
+    """
     for rule in variant.requires:
         if not evaluate_expression(rule.formula, names):
             return Rejected(reason=rule.reason)
@@ -125,6 +131,8 @@ def bind_variant(
                 return Rejected(reason=reason)
         every = {**names, **{key: value for key, value in kernel.constants.items() if not isinstance(value, str)}}
         grid = tuple(int(evaluate_expression(formula, every)) for formula in launch.grid)
+        if reason := _find_excess(grid, kernel.threads):
+            return Rejected(reason=reason)
         shape = (grid[0], grid[1], grid[2])
         launches.append(BoundLaunch(key=launch.kernel, kernel=kernel, grid=shape, scalars=scalars))
     spaces = {space.name: (space.dtype, int(evaluate_expression(space.size, names))) for space in variant.workspaces}
@@ -153,6 +161,15 @@ def _is_scalar(arg: ArgumentEntry) -> bool:
     return arg.kind not in {"pointer", "null"}
 
 
+def _find_excess(grid: Sequence[int], threads: int) -> str:
+    for axis, count, limit in zip("xyz", grid, GRID_LIMIT, strict=True):
+        if count > limit:
+            return f"{count} workgroups along {axis}, a device takes {limit}"
+    if grid[0] * threads > THREAD_LIMIT:
+        return f"{grid[0]} workgroups of {threads} threads are more than 2^32 threads"
+    return ""
+
+
 def _find_far_rows(arg: ArgumentEntry, scalars: Mapping[str, Value], kernel: KernelEntry) -> str:
     """A kernel of tiles counts elements within a tile in 32 bits (ops/tile.py)."""
     rows = max(int(kernel.constants.get(name, 0)) for name in ("BLOCK_M", "BLOCK_N"))
@@ -173,6 +190,7 @@ def _find_misalignment(arg: ArgumentEntry, scalars: Mapping[str, Value], alignme
     is_pointer = arg.kind == "pointer"
     what = f"the address of {arg.value}" if is_pointer else arg.value
     value: Value = alignments.get(arg.value, 256) if is_pointer else scalars[arg.name]
-    if arg.kind == "i32" and not -(2**31) <= value < 2**31:
-        return f"{what} = {value} does not fit into 32 bits"
+    bits = 32 if arg.kind == "i32" else 64
+    if not is_pointer and not -(1 << bits - 1) <= value < 1 << bits - 1:
+        return f"{what} = {value} does not fit into {bits} bits"
     return f"{what} is no multiple of {arg.divisible_by}" if value % arg.divisible_by else ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isnan
+from numbers import Real
 from typing import Literal
 
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.expressions import Value, evaluate_expression, read_names
-from rockiln_kernels.spec import ArraySpec, OpSpec
+from rockiln_kernels.spec import ArraySpec, OpSpec, ScalarSpec
 
 Misfit = Literal["type", "value", "layout"]
 """What is wrong with a call: names and dtypes; sizes and numbers; or only strides, which a contiguous copy mends."""
@@ -119,13 +120,27 @@ def _bind_scalars(spec: OpSpec, call: Call) -> dict[str, Value]:
         value = call.scalars.get(scalar.name, scalar.default)
         if value is None:
             raise _Misfit(f"{scalar.name} is missing", "type")
-        if isinstance(value, float) and isnan(value):
-            raise _Misfit(f"{scalar.name} is NaN")
+        _check_number(scalar, value)
         values[scalar.name] = value
     return values
 
 
+def _check_number(scalar: ScalarSpec, value: Value) -> None:
+    if not isinstance(value, Real):
+        raise _Misfit(f"{scalar.name} is {value!r}, no number", "type")
+    if isnan(value):
+        raise _Misfit(f"{scalar.name} is NaN")
+    if scalar.kind == "i32" and not float(value).is_integer():
+        raise _Misfit(f"{scalar.name} is {value!r}, not a whole number", "type")
+    if scalar.kind == "bool" and value not in (0, 1):
+        raise _Misfit(f"{scalar.name} is {value!r}, not bool", "type")
+
+
 def _bind_dims(array: ArraySpec, value: ArrayValue, names: dict[str, Value]) -> None:
+    if len(value.strides) != len(value.shape):
+        raise _Misfit(f"{array.name} has {len(value.shape)} dims and {len(value.strides)} strides", "type")
+    if any(size < 0 for size in value.shape):
+        raise _Misfit(f"{array.name} has a negative size: {list(value.shape)}")
     shape, strides = _fold_leading(array, value)
     if len(shape) != len(array.dims):
         raise _Misfit(f"{array.name} has {len(value.shape)} dims, not {len(array.dims)} ({', '.join(array.dims)})")
