@@ -51,6 +51,18 @@ def test_inputs_follow_imports() -> None:
     assert "quant_fp8.py" not in names
 
 
+def test_the_rule_of_what_is_right_makes_records_stale_wherever_the_checkout_lies() -> None:
+    for family in RECORD_NAMES:
+        names = [f"{path.parent.name}/{path.name}" for path in list_inputs(family)]
+        assert {"harness/compare.py", "harness/tolerance.py"} <= set(names)
+        assert names == sorted(names)
+
+
+def test_the_page_names_the_emulator_of_every_record() -> None:
+    record = {**read_records()["rope"], "emulator": "0123456789abcdef" * 4}
+    assert "\n- rope: gfxemu 0.1.0, 0123456789ab\n" in make_page({**read_records(), "rope": record})
+
+
 def test_every_record_is_of_a_family() -> None:
     assert set(RECORD_NAMES) <= set(read_families())
 

@@ -1,4 +1,4 @@
-"""A family of ops → the files that its kernels, references and cases are made of (by imports), and their hash."""
+"""A family of ops → the files that its kernels, references, cases and their judge are made of, and their hash."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rockiln_kernels.table import read_origins
 PACKAGE = Path(rockiln_kernels.__file__).parent
 TESTS = Path(__file__).parents[1]
 _PARTS = ("specs", "references", "ops", "variants")
+_RULE = ("tolerance", "compare")
+"""What of the harness decides whether an output is right."""
 DERIVED: Mapping[str, tuple[str, ...]] = {
     "derived_attention": ("attention_", "paged_", "mla_"),
     "derived_brink": ("_and_mul", "rms_norm"),
@@ -42,7 +44,7 @@ def _find_file(module: str) -> Path | None:
 
 
 def list_inputs(family: str) -> tuple[Path, ...]:
-    """Every file, sorted: modules, the family's wishes, and the tile tables that its variants name."""
+    """Every file by its folder's name and its own: modules, wishes, the tile tables that variants name, the rule."""
     pending = [PACKAGE / part / f"{family}.py" for part in _PARTS] + [TESTS / "cases" / f"{family}.py"]
     seen: set[Path] = set()
     while pending:
@@ -53,7 +55,8 @@ def list_inputs(family: str) -> tuple[Path, ...]:
     tables = {path.stem: path for path in (PACKAGE / "tiles").glob("*.toml")}
     words = {word for path in seen if path.parent.name == "variants" for word in _read_texts(path)}
     seen |= {PACKAGE / "wanted" / f"{family}.toml", *(tables[word] for word in words & tables.keys())}
-    return tuple(sorted(seen))
+    seen |= {TESTS / "harness" / f"{name}.py" for name in _RULE}
+    return tuple(sorted(seen, key=lambda path: (path.parent.name, path.name)))
 
 
 def _read_texts(path: Path) -> set[str]:
@@ -62,7 +65,7 @@ def _read_texts(path: Path) -> set[str]:
 
 
 def hash_inputs(family: str) -> str:
-    """sha256 over the names and contents of list_inputs; the emulator is not among them, a record names its version."""
+    """sha256 over the names and contents of list_inputs; of the emulator a record holds a hash of its own."""
     digest = hashlib.sha256()
     for path in list_inputs(family):
         digest.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + _read_without_refusals(path) + b"\0")

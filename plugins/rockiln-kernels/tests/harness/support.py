@@ -16,6 +16,7 @@ from typing import Any
 
 from harness.inputs import hash_derived, hash_inputs
 from harness.judge import judge_cell
+from harness.results import hash_emulator
 from rockiln_kernels.archs import AMD_ARCHS, ARCHS
 from rockiln_kernels.pack.build import build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
@@ -58,8 +59,8 @@ def make_record(family: str, jobs: int) -> Record:
             cells[_name_cell(wish)] = future.result()
             cell = cells[_name_cell(wish)]
             print(f"{_name_cell(wish)}: {cell['variants']} variants, {len(cell['faults'])} faults", file=sys.stderr)
-    inputs = {"inputs": hash_inputs(family), "derived": hash_derived(family)}
-    return {"family": family, **inputs, "gfxemu": gfxemu.__version__, "cells": cells}
+    hashes = {"inputs": hash_inputs(family), "derived": hash_derived(family), "emulator": hash_emulator()}
+    return {"family": family, **hashes, "gfxemu": gfxemu.__version__, "cells": cells}
 
 
 def _name_cell(wish: Wish) -> str:
@@ -131,7 +132,8 @@ def _list_notes(records: Mapping[str, Record], wishes: Sequence[Wish]) -> Iterat
     yield "Of the cases that only the emulator runs, these records may lack some; those that are not listed have all.\n"
     yield from (f"- {family}" for family, record in records.items() if record.get("derived") != hash_derived(family))
     yield "\n## Emulator\n"
-    yield from (f"- {family}: gfxemu {record['gfxemu']}" for family, record in records.items())
+    yield "The hash is of its sources: gfxemu may have changed since. CI runs a part of each family in today's.\n"
+    yield from (f"- {name}: gfxemu {record['gfxemu']}, {record['emulator'][:12]}" for name, record in records.items())
     yield ""
 
 
