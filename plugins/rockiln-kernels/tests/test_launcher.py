@@ -264,3 +264,8 @@ def test_a_library_that_is_no_driver_is_refused() -> None:
 def test_a_missing_librockiln_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match=r"pip install -e plugins/rockiln-kernels needs g\+\+"):
         open_library(tmp_path / "librockiln.so")
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(ValueError, match="backend 'rocm' is not one of hip, cuda"):
+        Launcher(backend="rocm")  # type: ignore[arg-type]  # what is tested

@@ -17,7 +17,7 @@ from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.launcher import ABI_VERSION, find_library, open_library
 from rockiln_kernels.pack.build import build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
-from rockiln_kernels.pack.index import KINDS
+from rockiln_kernels.pack.manifest import KINDS
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.table import make_family_variants
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,6 +168,80 @@ def test_inspect_finds_damage(pack: Pack, tmp_path: Path, capsys: pytest.Capture
     (folder / FILE_NAME).write_text("{}")
     assert main(["inspect", str(folder)]) == EXIT_DAMAGED
     assert "not a pack manifest" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"threads": -5}, "threads is '-5', not a natural number below 2^32"),
+        ({"threads": 0}, "threads is 0"),
+        ({"threads": True}, "threads is 'True', not a natural number"),
+        ({"shared_bytes": 2**32}, "shared_bytes is '4294967296', not a natural number"),
+        ({"symbol": None}, "symbol is 'None', not a text"),
+        ({"file": "../x"}, "file is '../x'"),
+        ({"args": {}}, "args is no list"),
+        ({"constants": []}, "constants is '[]', not an object"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_manifest_with_a_wrong_field_is_told_in_a_line(
+    pack: Pack, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object], message: str
+) -> None:
+    write_pack(pack, tmp_path / "pack")
+    tree = json.loads((tmp_path / "pack" / FILE_NAME).read_text())
+    [kernel] = tree["kernels"].values()
+    kernel |= change
+    (tmp_path / "pack" / FILE_NAME).write_text(json.dumps(tree))
+    assert main(["inspect", str(tmp_path / "pack")]) == EXIT_DAMAGED
+    [line] = capsys.readouterr().err.splitlines()
+    assert "not a pack manifest of schema 1" in line
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("arch",), "gfx1", "a pack for gfx1, which is not among"),
+        (("wave_lanes",), "64", "wave_lanes is '64'"),
+        (("variants", 0, "launches", 0, "kernel"), "none", "launches none, which is not among the kernels"),
+        (("variants", 0, "launches", 0, "grid"), ["1"], "grid is ('1',), not three formulas"),
+        (("variants", 0, "rank"), 1, "rank is '1', not a text"),
+        (("absent",), [[]], "must be a mapping"),
+        (("kernels",), [], "kernels is no object"),
+    ],
+)
+def test_a_manifest_that_leads_nowhere_is_told_in_a_line(
+    pack: Pack, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: tuple[Any, ...], value: Any, message: str
+) -> None:
+    write_pack(pack, tmp_path / "pack")
+    tree = inner = json.loads((tmp_path / "pack" / FILE_NAME).read_text())
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    (tmp_path / "pack" / FILE_NAME).write_text(json.dumps(tree))
+    assert main(["inspect", str(tmp_path / "pack")]) == EXIT_DAMAGED
+    [line] = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+@pytest.mark.parametrize("words", [("inspect",), ("list",), ("list", "--arch", "gfx942")])
+def test_a_reader_that_ends_early_changes_nothing(pack: Pack, tmp_path: Path, words: tuple[str, ...]) -> None:
+    write_pack(pack, tmp_path / "pack")
+    own = [*words, str(tmp_path / "pack")] if words == ("inspect",) else words
+    command = [sys.executable, "-c", "import sys; from rockiln_kernels.cli import main; sys.exit(main())", *own]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (EXIT_OK, "")
+
+
+def test_a_full_disk_behind_stdout_is_told() -> None:
+    command = [sys.executable, "-c", "import sys; from rockiln_kernels.cli import main; sys.exit(main())", "list"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == EXIT_DAMAGED
+    assert done.stderr.startswith("rockiln-kernels: the result could not be written to standard output: No space left")
 
 
 def test_an_unknown_variant_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

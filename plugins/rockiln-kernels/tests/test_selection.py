@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -18,12 +18,13 @@ from rockiln_kernels.pack.manifest import FILE_NAME, AbsentEntry, dump_manifest
 from rockiln_kernels.selection import Host, InstalledPack, NotSelectedError, explain, read_host, supported
 from rockiln_kernels.selection.call_text import parse_array, parse_call
 from rockiln_kernels.selection.make_tuning import make_table
-from rockiln_kernels.selection.records import SCHEMA, HardwareRecord, read_records, write_record
+from rockiln_kernels.selection.records import SCHEMA, HardwareRecord, find_record, read_records, write_record
 from rockiln_kernels.selection.tuning import TABLE, find_preferred, read_tuning
 
 SHA = "a" * 64
 CALL = parse_call("rms_norm", ["x=bf16[4,4096]", "weight=bf16[4096]"], [], [])
 KEY = "rms_norm/bf16/row4096"
+WORDS = ["explain", "rms_norm", "--arch", "gfx942", "--array", "x=bf16[4,4096]", "--array", "weight=bf16[4096]"]
 
 
 @pytest.fixture(scope="module")
@@ -142,10 +143,101 @@ def test_a_record_is_read_back_and_belongs_to_one_pack(
     assert read_host("gfx942", environ, folder).record == own
 
 
-def test_a_damaged_record_is_named(tmp_path: Path) -> None:
-    (tmp_path / "gfx942-a.json").write_text('{"schema": 2}', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"gfx942-a\.json: not a hardware record of schema 1"):
-        read_records([tmp_path])
+BROKEN = {
+    "{": "Expecting property name",
+    "[]": "no object",
+    '{"schema": 2}': "schema 2",
+    "{}": "it lacks 'schema'",
+    "[" * 100_000: "recursion",
+}
+FIELDS = {
+    "failed": ([], None, {"a": 1}),
+    "not_run": ("x", {"a": None}),
+    "times_us": ([], {"a": "1"}),
+    "passed": (None, {}, "text", [1]),
+    "pack_sha256": (None, 1),
+    "arch": (7,),
+    "more": (1,),
+}
+
+
+def _list_broken(record: HardwareRecord) -> list[tuple[str, str]]:
+    fields = [(name, value) for name, values in FIELDS.items() for value in values]
+    changed = [(name, json.dumps({**asdict(record), name: value})) for name, value in fields]
+    return [*((words, text) for text, words in BROKEN.items()), *changed]
+
+
+def test_a_broken_record_is_left_out_and_named(
+    record: HardwareRecord, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = folder / "records"
+    records.mkdir()
+    sha = read_host("gfx942", {"ROCKILN_RECORDS": "/nowhere"}, folder).pack.sha256  # type: ignore[union-attr]
+    write_record(replace(record, pack_sha256=sha), records)
+    (records / "z.json").mkdir()
+    for words, text in _list_broken(record):
+        (records / "a.json").write_text(text, encoding="utf-8")
+        host = read_host("gfx942", {"ROCKILN_RECORDS": str(records)}, folder)
+        assert host.record
+        assert host.record.passed == (KEY,)
+        faults = {path.name: reason for path, reason in host.broken_records}
+        assert set(faults) == {"a.json", "z.json"}
+        assert words in faults["a.json"]
+    monkeypatch.setenv("ROCKILN_RECORDS", str(records))
+    assert main([*WORDS, "--pack", str(folder)]) == EXIT_OK
+    assert f"not record {records / 'a.json'}: left out: not a hardware record" in capsys.readouterr().out
+
+
+def test_records_in_no_folder_are_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = read_records([tmp_path / "file", tmp_path / "absent"])
+    assert found.broken == ((tmp_path / "file", "no folder of records"),)
+
+
+def test_wrong_wins_over_right(pack: InstalledPack, record: HardwareRecord) -> None:
+    both = replace(record, failed={KEY: "y differs"})
+    for emulated_ok in (False, True):
+        selection = explain(CALL, Host(arch="gfx942", pack=pack, record=both, emulated_ok=emulated_ok))
+        assert selection.kernel != KEY
+        reasons = {item.candidate: item.reason for item in selection.rejected}
+        assert reasons[KEY] == "wrong on hardware: y differs"
+
+
+def test_a_later_record_takes_nothing_back_of_what_it_did_not_run(record: HardwareRecord) -> None:
+    former = replace(record, passed=("a", "b", "c"), failed={"d": "wrong", "e": "wrong"})
+    former = replace(former, not_run={"f": "why", "g": "why"}, times_us={"a": 1.0, "b": 2.0})
+    later = replace(record, device="another", passed=("d", "f"), failed={"b": "differs"}, not_run={"a": "no call"})
+    merged = find_record([former, later, replace(later, arch="gfx90a")], "gfx942", SHA)
+    assert merged
+    assert merged.passed == ("a", "c", "d", "f")
+    assert merged.failed == {"b": "differs", "e": "wrong"}
+    assert merged.not_run == {"g": "why"}
+    assert merged.times_us == {"a": 1.0}
+    assert merged.device == "a card; another"
+    assert find_record([former], "gfx942", "b" * 64) is None
+
+
+def test_a_record_does_not_replace_another_file(record: HardwareRecord, tmp_path: Path) -> None:
+    path = write_record(record, tmp_path)
+    path.write_text("mine")
+    with pytest.raises(ValueError, match="not a hardware record"):
+        write_record(record, tmp_path)
+    assert path.read_text() == "mine"
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", ["ROCKILN_EMULATED_OK", "ROCKILN_STRICT"])
+def test_a_variable_says_yes_or_no_or_is_refused(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, wanted in (("1 true YES On", True), ("0 false No off", False)):
+        for word in words.split():
+            host = read_host("gfx942", {name: word, "ROCKILN_RECORDS": "/nowhere"}, folder)
+            assert {"ROCKILN_EMULATED_OK": host.emulated_ok, "ROCKILN_STRICT": host.is_strict}[name] is wanted
+    assert not read_host("gfx942", {name: ""}, folder).is_strict
+    monkeypatch.setenv(name, "2")
+    assert main([*WORDS, "--pack", str(folder)]) == EXIT_USAGE
+    assert f"{name} is '2': 1, true, yes and on say yes" in capsys.readouterr().err
 
 
 def test_the_tuning_table_takes_precedence_over_ranks(pack: InstalledPack, tmp_path: Path) -> None:
@@ -193,8 +285,7 @@ def folder(pack: InstalledPack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_command_explains(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["explain", "rms_norm", "--arch", "gfx942", "--array", "x=bf16[4,4096]", "--array", "weight=bf16[4096]"]
-    words += ["--scalar", "eps=1e-5", "--pack", str(folder)]
+    words = [*WORDS, "--scalar", "eps=1e-5", "--pack", str(folder)]
     assert main(words) == EXIT_OK
     assert capsys.readouterr().out.startswith("rms_norm on gfx942: framework\n  emulated only")
     assert main([*words, "--strict"]) == EXIT_NOT_SELECTED
@@ -203,6 +294,25 @@ def test_the_command_explains(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert json.loads(capsys.readouterr().out)["kernel"] == KEY
     assert main(["explain", "nothing", "--arch", "gfx942"]) == EXIT_USAGE
     assert main([*words, "--array", "x=what"]) == EXIT_USAGE
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--array", "x=bf16[4,4096]"], "x is given twice"),
+        (["--array", "residual=bf16[4,4096]@0"], "an address is aligned to 1 byte at least"),
+        (["--scalar", "eps=abc"], "'eps=abc': abc is no number: eps=1e-5"),
+        (["--scalar", "eps=x.1"], "'eps=x.1': x.1 is no number"),
+        (["--scalar", "eps=1.0", "--scalar", "eps=2.0"], "eps is given twice"),
+        (["--dtype", "Q=e4m3", "--dtype", "Q=e5m2"], "Q is given twice"),
+    ],
+)
+def test_words_that_are_no_call_are_told(
+    words: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*WORDS, "--pack", str(folder), *words]) == EXIT_USAGE
+    [line] = capsys.readouterr().err.splitlines()
+    assert message in line
 
 
 def test_every_flag_and_variable_is_documented() -> None:

@@ -14,9 +14,12 @@ from random_calls.planned import plan_manifest
 from rockiln_kernels import launcher
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.call import Rejected
-from rockiln_kernels.cli import EXIT_OK, EXIT_UNAVAILABLE, EXIT_USAGE, EXIT_WRONG, main
-from rockiln_kernels.pack.build import Pack, build_pack, write_pack
+from rockiln_kernels.cli import EXIT_DAMAGED, EXIT_OK, EXIT_UNAVAILABLE, EXIT_USAGE, EXIT_WRONG, main
+from rockiln_kernels.pack.build import Pack, build_pack, hash_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
+from rockiln_kernels.pack.index import INDEX_NAME
+from rockiln_kernels.pack.manifest import FILE_NAME
+from rockiln_kernels.pack.parts import PARTS_NAME
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.selection import explain, read_host
 from rockiln_kernels.selection.call_text import parse_call
@@ -87,6 +90,65 @@ def test_wrong_outputs_are_recorded_as_wrong(
 def test_another_gpu_than_the_packs_is_refused(words: list[str]) -> None:
     FakeHip("gfx90a")
     assert main(words) == EXIT_USAGE
+
+
+def test_a_pattern_that_nothing_matches_is_refused(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hip = FakeHip(emulates=False)
+    assert main([*words, "--only", "TYPO"]) == EXIT_USAGE
+    assert "no variant is called TYPO" in capsys.readouterr().err
+    assert (hip.count("launches"), (tmp_path / "records").exists()) == (0, False)
+
+
+def test_a_part_keeps_what_an_earlier_run_proved(words: list[str], tmp_path: Path) -> None:
+    hip = FakeHip()
+    for key in KEYS:
+        assert main([*words, "--only", key]) == EXIT_OK
+    assert hip.fault is None
+    [path] = (tmp_path / "records").iterdir()
+    assert sorted(json.loads(path.read_text())["passed"]) == sorted(KEYS)
+    FakeHip(emulates=False)
+    assert main([*words, "--only", KEYS[0]]) == EXIT_WRONG
+    record = json.loads(path.read_text())
+    assert (record["passed"], list(record["failed"])) == ([KEYS[1]], [KEYS[0]])
+
+
+def test_a_run_of_nothing_is_unavailable_and_writes_nothing(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    FakeHip(emulates=False)
+    assert main([*words, "--elements", "1"]) == EXIT_UNAVAILABLE
+    assert "Unavailable: nothing was run; rms_norm" in capsys.readouterr().err
+    assert not (tmp_path / "records").exists()
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_place_for_records_that_is_none_is_refused_before_anything_runs(
+    words: list[str], tmp_path: Path, is_folder: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hip, place = FakeHip(emulates=False), tmp_path / "records"
+    if is_folder:
+        place.mkdir()
+        place /= f"gfx942-{hash_pack(tmp_path / 'pack')[:16]}.json"
+    place.write_text("mine")
+    assert main(words) == EXIT_USAGE
+    assert f"no record can be written: {place}: no" in capsys.readouterr().err
+    assert (hip.count("launches"), place.read_text()) == (0, "mine")
+
+
+@pytest.mark.parametrize("what", ["manifest", "parts", "index", "code"])
+def test_a_damaged_pack_is_refused_before_anything_runs(
+    words: list[str], tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hip = FakeHip(emulates=False)
+    names = {"manifest": FILE_NAME, "parts": PARTS_NAME, "index": INDEX_NAME}
+    path = tmp_path / "pack" / names[what] if what in names else next((tmp_path / "pack").glob("*.hsaco"))
+    content = path.read_bytes()
+    path.write_bytes(content + b" " if what == "manifest" else content[:-1] + bytes([content[-1] ^ 1]))
+    assert main(words) == EXIT_DAMAGED
+    assert f"pack is damaged, nothing was run: {path.name} " in capsys.readouterr().err
+    assert (hip.count("launches"), (tmp_path / "records").exists()) == (0, False)
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ABI_VERSION = 1
 NAME = "librockiln.so"
+_BACKENDS = {"hip": 0, "cuda": 1}
 _KINDS = {"pointer": 1, "i32": 2, "i64": 3, "f32": 4}
 
 
@@ -132,13 +133,21 @@ def open_library(path: Path) -> ctypes.CDLL:
     return library
 
 
+def number_backend(backend: str) -> int:
+    """rockiln_backend of its name. Raises ValueError for another."""
+    if backend not in _BACKENDS:
+        raise ValueError(f"backend {backend!r} is not one of {', '.join(_BACKENDS)}")
+    return _BACKENDS[backend]
+
+
 class Launcher:
     """An opened GPU runtime. Closed with the last object that uses it."""
 
     def __init__(self, backend: Literal["hip", "cuda"] = "hip", driver: str | None = None, library: Path | None = None):
+        number = number_backend(backend)
         self.library = open_library(library or find_library())
         self.handle = c_void_p()
-        self.check(self.library.rockiln_open_runtime(int(backend == "cuda"), encode_text(driver), byref(self.handle)))
+        self.check(self.library.rockiln_open_runtime(number, encode_text(driver), byref(self.handle)))
         weakref.finalize(self, self.library.rockiln_close_runtime, self.handle)
 
     def check(self, status: int) -> None:

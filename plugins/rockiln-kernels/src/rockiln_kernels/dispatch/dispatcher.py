@@ -22,7 +22,7 @@ from rockiln_kernels.dispatch.abi import (
     check,
     declare_functions,
 )
-from rockiln_kernels.launcher import LaunchError, Status, encode_text, find_library, open_library
+from rockiln_kernels.launcher import LaunchError, Status, encode_text, find_library, number_backend, open_library
 
 if TYPE_CHECKING:
     from rockiln_kernels.dispatch.caller import Argument, HeldPlan, PlanFacts
@@ -66,7 +66,7 @@ class Dispatcher:
         self._maker = PlanMaker(self._answer)
         planner = PlannerStruct(
             struct_bytes=ctypes.sizeof(PlannerStruct),
-            backend=int(settings.backend == "cuda"),
+            backend=number_backend(settings.backend),
             library=encode_text(settings.driver),
             make_plan=self._maker,
             capacity=settings.capacity,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,16 @@ from rockiln_kernels.pack.compile_kernel import Compiled, NotCompiled
 from rockiln_kernels.pack.describe import describe_kernel, describe_variant
 from rockiln_kernels.pack.index import INDEX_NAME, dump_index
 from rockiln_kernels.pack.lint import lint_kernel
-from rockiln_kernels.pack.manifest import FILE_NAME, SCHEMA, AbsentEntry, Manifest, VariantEntry, dump_manifest
+from rockiln_kernels.pack.manifest import (
+    FILE_NAME,
+    SCHEMA,
+    AbsentEntry,
+    Manifest,
+    VariantEntry,
+    dump_manifest,
+    read_manifest,
+)
+from rockiln_kernels.pack.output import fill_folder
 from rockiln_kernels.pack.parts import PARTS_NAME, dump_parts
 from rockiln_kernels.pack.toolchain import Toolchain
 from rockiln_kernels.variant import Kernel, Variant
@@ -74,19 +82,27 @@ def build_pack(
 
 
 def write_pack(pack: Pack, folder: Path) -> None:
-    """Write manifest.json, what is made of it, and the code objects; `folder` is replaced as a whole, or left alone."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        new = Path(temporary) / "new"
-        new.mkdir()
+    """Write manifest.json, what is made of it, and the code objects; `folder` is replaced as a whole, or left alone.
+
+    Raises OutputError where `folder` is neither absent, nor empty, nor a pack.
+    """
+    with fill_folder(folder, find_foreign) as new:
         for name, code in pack.code.items():
             (new / name).write_bytes(code)
         (new / FILE_NAME).write_text(dump_manifest(pack.manifest), encoding="utf-8")
         (new / PARTS_NAME).write_text(dump_parts(pack.manifest), encoding="utf-8")
         (new / INDEX_NAME).write_bytes(dump_index(pack.manifest))
-        if folder.exists():
-            folder.replace(Path(temporary) / "old")
-        new.replace(folder)
+
+
+def find_foreign(folder: Path) -> str:
+    """What makes `folder` no pack, or a pack with more in it than its manifest names; "" if nothing does."""
+    try:
+        manifest = read_manifest(folder)
+    except (OSError, ValueError):
+        return f"it is no pack (no {FILE_NAME} of one is in it)"
+    known = {FILE_NAME, PARTS_NAME, INDEX_NAME, *(entry.file for entry in manifest.kernels.values())}
+    foreign = sorted(path.name for path in folder.iterdir() if path.name not in known or not path.is_file())
+    return f"{foreign[0]} is no file of the pack that it is" if foreign else ""
 
 
 def hash_pack(folder: Path) -> str:
@@ -95,8 +111,10 @@ def hash_pack(folder: Path) -> str:
 
 
 def find_damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
-    """Files of the pack that are missing, or whose bytes are not those that the manifest names."""
+    """Files of the pack that are missing, or whose bytes are not those that the manifest names; its own, too."""
     damage = []
+    if (folder / FILE_NAME).read_bytes() != dump_manifest(manifest).encode():
+        damage.append(f"{FILE_NAME} is not as it was written")
     for entry in manifest.kernels.values():
         path = folder / entry.file
         if not path.is_file():

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import tempfile
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.util import Finalize
 
 from rockiln_kernels.archs import Arch
@@ -16,7 +19,7 @@ from rockiln_kernels.variant import Kernel
 
 Outcome = Compiled | NotCompiled
 _ATTEMPTS = 2
-_kept: list[ProcessPoolExecutor] = []
+_kept: list[_Workers] = []
 """The worker of one job at a time, which outlives a call: to import Triton takes a second."""
 
 
@@ -33,37 +36,86 @@ def compile_apart(
         yield key, _compile_alone(kernel, arch, toolchain)
 
 
+class _Workers:
+    """Processes that compile, and a folder that is theirs: one that is ended at its work leaves nothing behind."""
+
+    def __init__(self, jobs: int) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="rockiln-triton-")
+        context = multiprocessing.get_context("spawn")  # its LLVM survives no fork
+        resource_tracker.ensure_running()  # or it is started, and lets signals in, while they are held back below
+        self._pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(self._folder.name,))
+        self._others = set(multiprocessing.active_children())
+
+    def submit(self, kernel: Kernel, arch: Arch, toolchain: Toolchain) -> Future[Outcome]:
+        """Begin to compile. What interrupts a process that is about to start waits until `_begin` runs in it."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._pool.submit(compile_kernel, kernel, arch, toolchain)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def close(self) -> None:
+        """Wait for all that was begun."""
+        self._pool.shutdown()
+        self._folder.cleanup()
+
+    def stop(self) -> None:
+        """Wait for nothing."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - self._others:
+            process.kill()
+        self.close()
+
+
+def _begin(folder: str) -> None:
+    """Ctrl-C reaches a terminal's whole group of processes; only the one that was called has something to say."""
+    tempfile.tempdir = folder
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def _start_workers(jobs: int) -> Iterator[_Workers]:
+    workers = _Workers(jobs)
+    try:
+        yield workers
+    except BaseException:
+        workers.stop()
+        raise
+    workers.close()
+
+
 def _compile_together(
     kernels: Mapping[str, Kernel], arch: Arch, toolchain: Toolchain, jobs: int
 ) -> Iterator[tuple[str, Outcome]]:
     if jobs == 1:
         worker = _take_worker()
-        for key, kernel in kernels.items():
-            yield key, worker.submit(compile_kernel, kernel, arch, toolchain).result()
+        try:
+            for key, kernel in kernels.items():
+                yield key, worker.submit(kernel, arch, toolchain).result()
+        except BaseException:
+            worker.stop()
+            raise
         _kept.append(worker)
         return
-    with _start_workers(jobs) as pool:
-        futures = {pool.submit(compile_kernel, kernel, arch, toolchain): key for key, kernel in kernels.items()}
+    with _start_workers(jobs) as workers:
+        futures = {workers.submit(kernel, arch, toolchain): key for key, kernel in kernels.items()}
         for future in as_completed(futures):
             yield futures[future], future.result()
 
 
 def _compile_alone(kernel: Kernel, arch: Arch, toolchain: Toolchain) -> Outcome:
     for _ in range(_ATTEMPTS):
-        with suppress(BrokenProcessPool), _start_workers(1) as pool:
-            return pool.submit(compile_kernel, kernel, arch, toolchain).result()
+        with suppress(BrokenProcessPool), _start_workers(1) as workers:
+            return workers.submit(kernel, arch, toolchain).result()
     reason = f"{kernel.function}: the compiler ends its process, {_ATTEMPTS} times of {_ATTEMPTS}"
     return NotCompiled(reason=reason, is_lasting=False)
 
 
-def _take_worker() -> ProcessPoolExecutor:
+def _take_worker() -> _Workers:
     if _kept:
         return _kept.pop()
-    worker = _start_workers(1)
+    worker = _Workers(1)
     # A process of multiprocessing waits for its children before pools end; 100: before the pool's queues, at 10
-    Finalize(None, worker.shutdown, exitpriority=100)
+    Finalize(None, worker.close, exitpriority=100)
     return worker
-
-
-def _start_workers(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))  # its LLVM survives no fork

@@ -6,13 +6,11 @@ import hashlib
 import struct
 
 from rockiln_kernels.archs import ARCHS
-from rockiln_kernels.pack.manifest import ArgumentEntry, KernelEntry, Manifest, dump_manifest
+from rockiln_kernels.pack.manifest import KINDS, ArgumentEntry, KernelEntry, Manifest, dump_manifest
 
 INDEX_NAME = "index.bin"
 MAGIC = b"RKPACK\0\0"
 VERSION = 1
-KINDS = {"null": 0, "pointer": 1, "i32": 2, "i64": 3, "f32": 4}
-"""Numbers of rockiln_kind in launcher/rockiln.h; 0 is what the library fills in itself."""
 _HEADER = struct.Struct("<8s7Ixxxx32s")
 _KERNEL = struct.Struct("<4IQ5Ixxxx")
 _ARGUMENT = struct.Struct("<5I")
@@ -33,7 +31,12 @@ class _Texts:
 
 
 def dump_index(manifest: Manifest) -> bytes:
-    """The bytes: header, kernels sorted by the bytes of their key, arguments, texts; little endian."""
+    """The bytes: header, kernels sorted by the bytes of their key, arguments, texts; little endian.
+
+    Raises ValueError for an arch that is not known here.
+    """
+    if manifest.arch not in ARCHS:
+        raise ValueError(f"a pack for {manifest.arch}, which is not among {', '.join(ARCHS)}")
     texts = _Texts()
     arch = texts.place(manifest.arch)
     kernels, arguments = bytearray(), bytearray()

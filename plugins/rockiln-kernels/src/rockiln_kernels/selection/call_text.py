@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TypeVar
 
 from rockiln_kernels.call import ArrayValue, Call
 from rockiln_kernels.dtypes import DTYPES
@@ -16,10 +17,22 @@ def parse_call(op: str, arrays: Iterable[str], scalars: Iterable[str], dtypes: I
     """The call. Raises ValueError, with the form that is wanted, for a word that is none."""
     return Call(
         op=op,
-        arrays=dict(parse_array(text) for text in arrays),
-        scalars={name: _parse_number(text) for name, text in map(_split, scalars)},
-        dtypes=dict(map(_split, dtypes)),
+        arrays=_collect(map(parse_array, arrays)),
+        scalars=_collect(map(_parse_scalar, scalars)),
+        dtypes=_collect(map(_split, dtypes)),
     )
+
+
+_Item = TypeVar("_Item")
+
+
+def _collect(items: Iterable[tuple[str, _Item]]) -> dict[str, _Item]:
+    found: dict[str, _Item] = {}
+    for name, value in items:
+        if name in found:
+            raise ValueError(f"{name} is given twice")
+        found[name] = value
+    return found
 
 
 def parse_array(text: str) -> tuple[str, ArrayValue]:
@@ -35,6 +48,8 @@ def parse_array(text: str) -> tuple[str, ArrayValue]:
     strides = _parse_integers(steps) if steps else count_strides(shape)
     if len(strides) != len(shape):
         raise ValueError(f"{text!r} has {len(shape)} dims and {len(strides)} strides")
+    if alignment and not int(alignment):
+        raise ValueError(f"{text!r}: an address is aligned to 1 byte at least")
     return name, ArrayValue(shape=shape, strides=strides, dtype=dtype, alignment=int(alignment or 256))
 
 
@@ -71,10 +86,14 @@ def _split(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _parse_number(word: str) -> Value:
+def _parse_scalar(text: str) -> tuple[str, Value]:
+    name, word = _split(text)
     if word in {"true", "false"}:
-        return word == "true"
-    return float(word) if any(mark in word for mark in ".einfEN") else int(word)
+        return name, word == "true"
+    try:
+        return name, float(word) if any(mark in word for mark in ".einfEN") else int(word)
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {word} is no number: eps=1e-5, top=4, causal=true") from error
 
 
 def _format_number(value: Value) -> str:

@@ -47,26 +47,29 @@ Refused = tuple[RejectedCandidate, ...]
 
 def _select_pack(call: Call, host: Host, bound: Bound) -> Selection:
     proof = "right on hardware" if _is_proven(bound, host) else "emulated only, taken on request"
+    passed_over = tuple(RejectedCandidate(candidate=item.key, reason=item.reason) for item in bound.passed_over)
     return Selection(
         op=call.op,
         arch=host.arch,
         provider="pack",
         kernel=bound.variant.key,
         reason=proof if not bound.passed_over else f"{proof}; the best of {len(bound.passed_over) + 1} variants",
-        rejected=tuple(RejectedCandidate(candidate=item.key, reason=item.reason) for item in bound.passed_over),
+        rejected=(*passed_over, *_list_broken(host)),
         bound=bound,
     )
 
 
 def _select_other(call: Call, host: Host, refused: Refused) -> Selection:
     """AITER if it takes the call, else the framework; the reason is the pack's."""
+    reason = _pick_reason(refused)
+    refused = (*refused, *_list_broken(host))
     why_not = host.judge_aiter(call, host.arch) if host.judge_aiter else NO_ADAPTER
     return Selection(
         op=call.op,
         arch=host.arch,
         provider="framework" if why_not else "aiter",
         kernel=None,
-        reason=_pick_reason(refused),
+        reason=reason,
         rejected=(*refused, RejectedCandidate(candidate="aiter", reason=why_not)) if why_not else refused,
     )
 
@@ -112,18 +115,26 @@ def _bind_accepted(
 
 
 def _bar_variants(keys: list[str], host: Host) -> Mapping[str, str]:
-    """Variants that were wrong on hardware, or that no hardware has run, each with the reason."""
+    """Variants that were wrong on hardware, or that no hardware has run, each with the reason. Wrong wins."""
     record = host.record
     failed = {key: f"wrong on hardware: {reason}" for key, reason in (record.failed if record else {}).items()}
     if host.emulated_ok:
         return failed
     passed = record.passed if record else ()
     unproven = UNCOVERED if record else EMULATED
-    return {key: failed.get(key, unproven) for key in keys if key not in passed}
+    return {**{key: unproven for key in keys if key not in passed}, **failed}
 
 
 def _is_proven(bound: Bound, host: Host) -> bool:
     return host.record is not None and bound.variant.key in host.record.passed
+
+
+def _list_broken(host: Host) -> Refused:
+    """Records that were left out; of interest wherever records decide."""
+    return tuple(
+        RejectedCandidate(candidate=f"record {path}", reason=f"left out: {reason}")
+        for path, reason in host.broken_records
+    )
 
 
 def _refuse(candidate: str, reason: str) -> Refused:

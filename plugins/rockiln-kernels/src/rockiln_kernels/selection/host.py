@@ -13,6 +13,10 @@ from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
 from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts
 from rockiln_kernels.selection.records import SHIPPED, HardwareRecord, find_record, find_user_folder, read_records
 
+SWITCHES = ("ROCKILN_EMULATED_OK", "ROCKILN_STRICT")
+"""Variables that say yes or no."""
+_YES = frozenset({"1", "true", "yes", "on"})
+_NO = frozenset({"", "0", "false", "no", "off"})
 JudgeAiter = Callable[[Call, str], str]
 """A call and an arch → why AITER does not run it, or "" if it does."""
 
@@ -39,23 +43,36 @@ class Host:
     judge_aiter: JudgeAiter | None = None
     """Asked where the pack does not run a call; None unless a framework's adapter can call AITER."""
     is_strict: bool = False
+    broken_records: tuple[tuple[Path, str], ...] = ()
+    """Files among the records that are none, and why: they count for nothing."""
 
 
 def read_host(arch: str, environ: Mapping[str, str], pack_folder: Path | None = None) -> Host:
     """The host as installed: the pack of `arch` (or the one in `pack_folder`), its record, and the variables.
 
-    Raises ValueError for a damaged manifest or record, OSError where `pack_folder` cannot be read.
+    Raises ValueError for a damaged pack and for a variable that says neither yes nor no, OSError where `pack_folder`
+    cannot be read. A broken record is left out, and named in `broken_records`.
     """
+    emulated_ok, is_strict = (read_switch(environ, name) for name in SWITCHES)
     folder = pack_folder or find_pack(arch)
     pack = open_pack(folder) if folder else None
-    records = read_records((SHIPPED, find_user_folder(environ)))
+    found = read_records((SHIPPED, find_user_folder(environ)))
     return Host(
         arch=arch,
         pack=pack,
-        record=find_record(records, arch, pack.sha256) if pack else None,
-        emulated_ok=environ.get("ROCKILN_EMULATED_OK") == "1",
-        is_strict=environ.get("ROCKILN_STRICT") == "1",
+        record=find_record(found.records, arch, pack.sha256) if pack else None,
+        emulated_ok=emulated_ok,
+        is_strict=is_strict,
+        broken_records=found.broken,
     )
+
+
+def read_switch(environ: Mapping[str, str], name: str) -> bool:
+    """Whether a variable says yes; unset and empty say no. Raises ValueError for what says neither."""
+    word = environ.get(name, "").strip().lower()
+    if word not in _YES | _NO:
+        raise ValueError(f"{name} is {environ[name]!r}: 1, true, yes and on say yes; 0, false, no and off say no")
+    return word in _YES
 
 
 def find_pack(arch: str) -> Path | None:
