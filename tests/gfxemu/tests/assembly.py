@@ -72,6 +72,15 @@ def wait_all(arch: str) -> str:
     return "s_waitcnt vmcnt(0) lgkmcnt(0)" + ("\ns_waitcnt_vscnt null, 0x0" if is_new(arch) else "")
 
 
+def words(arch: str) -> dict[str, str]:
+    """What generations call the same things, by one name, for str.format."""
+    wide = {"b": "b64", "lo": "", "save": "s[22:23]"} if LANES[arch] == 64 else {"b": "b32", "lo": "_lo", "save": "s22"}
+    old = {"ds_load": "ds_read_b32", "ds_store": "ds_write_b32", "dword": "dword", "u32": "", "andnot": "andn2"}
+    new = {"ds_load": "ds_load_b32", "ds_store": "ds_store_b32", "dword": "b32", "u32": "_u32", "andnot": "and_not1"}
+    barrier = "s_barrier_signal -1\ns_barrier_wait -1" if arch.startswith("gfx12") else "s_barrier"
+    return wide | (new if is_new(arch) else old) | {"wait": wait_all(arch), "barrier": barrier}
+
+
 def prologue(arch: str) -> str:
     """Inputs into v[2:7], v1 = 8 * lane, s[8:15] = a, b, c, out."""
     load = "global_load_b64" if is_new(arch) else "global_load_dwordx2"

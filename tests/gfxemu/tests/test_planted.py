@@ -155,12 +155,12 @@ v_and_b32 v20, {last}, v0
 v_lshlrev_b32 v20, 2, v20
 v_cmp_gt_u32 vcc{lo}, {lanes}, v0
 s_and_saveexec_{b} {save}, vcc{lo}
-{read} v21, v20
+{ds_load} v21, v20
 s_mov_{b} exec{lo}, {save}
 {wait}
 {barrier}
 s_{andnot}_{b} exec{lo}, exec{lo}, vcc{lo}
-{write} v20, v2
+{ds_store} v20, v2
 s_mov_{b} exec{lo}, {save}
 """
 """The first wave reads what the second writes behind a barrier."""
@@ -168,13 +168,10 @@ s_mov_{b} exec{lo}, {save}
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx1100", "gfx1201"])
 def test_a_barrier_before_a_read_is_done_is_found(arch: str) -> None:
-    lanes, is_new = assembly.LANES[arch], assembly.is_new(arch)
-    words = {"b": "b32", "lo": "_lo", "save": "s22"} if lanes == 32 else {"b": "b64", "lo": "", "save": "s[22:23]"}
-    words |= {"read": "ds_load_b32" if is_new else "ds_read_b32", "write": "ds_store_b32" if is_new else "ds_write_b32"}
-    words |= {"andnot": "and_not1" if is_new else "andn2", "last": str(lanes - 1), "lanes": str(lanes)}
-    words |= {"barrier": "s_barrier_signal -1\ns_barrier_wait -1" if arch == "gfx1201" else "s_barrier"}
+    lanes = assembly.LANES[arch]
+    words = assembly.words(arch) | {"last": str(lanes - 1), "lanes": str(lanes)}
     inputs = [np.arange(2 * lanes)] * 3
-    late, early = (EXCHANGE.format(wait=wait, **words) for wait in ("s_nop 0", assembly.wait_all(arch)))
+    late, early = (EXCHANGE.format(**words | {"wait": wait}) for wait in ("s_nop 0", assembly.wait_all(arch)))
     assembly.run(assembly.build(arch, early + assembly.wait_all(arch), 512), *inputs)
     with pytest.raises(gfxemu.Race, match="unfinished access"):
         assembly.run(assembly.build(arch, late + assembly.wait_all(arch), 512), *inputs)

@@ -116,8 +116,8 @@ void write_lane(Wave& w, const Place& p, const Op& op, u32 reg, u32 bytes, int l
       fail(FaultKind::uninitialized, "stored data has undefined bits " + hex(shadow), 1ull << lane, p.address);
     if (p.shadow) std::memcpy(p.shadow + 4 * k, &shadow, std::min(4u, bytes));
   }
-  if (checks && p.stamps && w.group->waves.size() > 1)
-    note_access(w, {p.stamps, p.offset, bytes, true, p.at, data, lane, p.address});
+  if (p.stamps && is_shared(w))
+    note_access(w, {p.stamps, p.offset, bytes, Touch::write, p.at, data, lane, p.address});
   std::memcpy(p.at, data, bytes);
 }
 

@@ -96,9 +96,10 @@ u32 epoch_of(Group& g, u32 signals) {
 static void restamp_unfinished(Wave& w) {
   u32 stamp = epoch_of(*w.group, w.signals) << 8 | (w.index + 1);
   for (const Outstanding& o : w.accesses) {
-    Stamps& stamps = o.lds ? w.group->stamps : o.region->stamps;
+    Stamps& all = o.lds ? w.group->stamps : o.region->stamps;
+    std::vector<u32>& stamps = o.touch == Touch::read ? all.read : o.touch == Touch::write ? all.write : all.atomic;
     for (int i = 0; i < kLanes; i++)
-      if (o.lanes >> i & 1) std::fill_n((o.read ? stamps.read : stamps.write).begin() + i64(o.at[i]), o.bytes, stamp);
+      if (o.lanes >> i & 1) std::fill_n(stamps.begin() + i64(o.at[i]), o.bytes, stamp);
   }
 }
 
@@ -106,46 +107,74 @@ void signal_barrier(Wave& w) {
   w.signals++;
   w.group->arrived++;
   w.group->machine->counts.barriers++;
-  if (w.group->machine->checks()) restamp_unfinished(w);
+  if (w.group->machine->races()) restamp_unfinished(w);
 }
+
+bool is_shared(const Wave& w) { return w.group->waves.size() > 1 && w.group->machine->races(); }
 
 void remember_access(Wave& w, const Outstanding& o) {
   w.any_pending = true;
-  if (w.group->waves.size() > 1 && w.group->machine->checks()) w.accesses.push_back(o);
+  if (is_shared(w)) w.accesses.push_back(o);
 }
 
 static bool ours(const Group& g, u32 id) { return std::binary_search(g.epochs.begin(), g.epochs.end(), id); }
 
 [[noreturn]] static void report_race(const Access& a, u32 stamp, const char* what) {
+  static const char* kTouch[] = {"read of ", "write to ", "atomic on "};
   std::string other = (stamp & 0xff) == 0xff ? "several waves" : "wave " + std::to_string((stamp & 0xff) - 1);
-  fail(FaultKind::race, std::string(a.write ? "write to " : "read of ") + hex(a.address) + ", " + what + " by " + other +
+  fail(FaultKind::race, kTouch[u32(a.touch)] + hex(a.address) + ", " + what + " by " + other +
        " of the same workgroup with no barrier (or an unfinished access) between", 1ull << a.lane, a.address);
+}
+
+struct Moment {                     // who touches, since which epoch no barrier orders others before it, and its stamp
+  const Group* group; u32 me, since, stamp;
+  bool is_unordered(u32 other) const { return (other & 0xff) != me && other >> 8 >= since; }
+  bool is_race(u32 other) const { return is_unordered(other) && ours(*group, other >> 8); }
+  // Of several waves, any is foreign to each.
+  u32 merge(u32 other) const { return (other & 0xff) != me && other >> 8 == stamp >> 8 ? stamp | 0xff : stamp; }
+};
+
+// An atomic orders nothing: beside it others may do atomics only, whatever the values.
+static void note_atomic(const Moment& now, const Access& a) {
+  std::vector<u32>& atomics = a.stamps->atomic;
+  if (atomics.empty()) atomics.assign(a.stamps->write.size(), 0);
+  for (u64 at = a.offset; at < a.offset + a.bytes; at++) {
+    if (now.is_race(a.stamps->write[at])) report_race(a, a.stamps->write[at], "written");
+    if (now.is_race(a.stamps->read[at])) report_race(a, a.stamps->read[at], "read");
+    atomics[at] = now.merge(atomics[at]);
+  }
+}
+
+static void check_atomics(const Moment& now, const Access& a) {
+  const u32* atomics = &a.stamps->atomic[a.offset];
+  for (u32 b = 0; b < a.bytes; b++)
+    if (now.is_race(atomics[b])) report_race(a, atomics[b], "changed by an atomic");
 }
 
 void note_access(Wave& w, const Access& a) {
   if (!w.group->machine->races()) return;
   u32 me = w.index + 1, epoch = epoch_of(*w.group, w.signals), since = epoch_of(*w.group, w.waits);
-  u32 stamp = epoch << 8 | me;
+  Moment now{w.group, me, since, epoch << 8 | me};
+  if (a.touch == Touch::atomic) return note_atomic(now, a);
+  if (!a.stamps->atomic.empty()) check_atomics(now, a);
+  bool write = a.touch == Touch::write;
   u32* writes = &a.stamps->write[a.offset];
   u32* reads = &a.stamps->read[a.offset];
   u32 suspicious = 0, foreign = 0;
   for (u32 b = 0; b < a.bytes; b++) {
-    suspicious |= u32((writes[b] & 0xff) != me && writes[b] >> 8 >= since);
-    foreign |= u32((reads[b] & 0xff) != me && reads[b] >> 8 >= since);
+    suspicious |= u32(now.is_unordered(writes[b]));
+    foreign |= u32(now.is_unordered(reads[b]));
   }
-  if (suspicious || (a.write && foreign)) {
+  if (suspicious || (write && foreign)) {
     for (u32 b = 0; b < a.bytes; b++) {
-      if (a.write && a.before[b] == a.after[b]) continue;
-      if ((writes[b] & 0xff) != me && writes[b] >> 8 >= since && ours(*w.group, writes[b] >> 8))
-        report_race(a, writes[b], "written");
-      if (a.write && (reads[b] & 0xff) != me && reads[b] >> 8 >= since && ours(*w.group, reads[b] >> 8))
-        report_race(a, reads[b], "read");
+      if (write && a.before[b] == a.after[b]) continue;
+      if (now.is_race(writes[b])) report_race(a, writes[b], "written");
+      if (write && now.is_race(reads[b])) report_race(a, reads[b], "read");
     }
   }
-  if (a.write) { for (u32 b = 0; b < a.bytes; b++) writes[b] = stamp; return; }
-  if (!foreign) { for (u32 b = 0; b < a.bytes; b++) reads[b] = stamp; return; }
-  for (u32 b = 0; b < a.bytes; b++)
-    reads[b] = (reads[b] & 0xff) != me && reads[b] >> 8 == epoch ? epoch << 8 | 0xff : stamp;
+  if (write) { std::fill_n(writes, a.bytes, now.stamp); return; }
+  if (!foreign) { std::fill_n(reads, a.bytes, now.stamp); return; }
+  for (u32 b = 0; b < a.bytes; b++) reads[b] = now.merge(reads[b]);
 }
 
 }  // namespace gfxemu

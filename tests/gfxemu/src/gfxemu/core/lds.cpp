@@ -35,8 +35,8 @@ static u32 addresses_of(Wave& w, const Op& op, i32 offset, u64* out) {
   return u32(w.lanes());
 }
 
-static void remember_read(Wave& w, const u64* at, u32 bytes) {
-  Outstanding o{w.issued[kDs] + 1, kDs, true, bytes, w.exec, nullptr, {}, true};
+static void remember(Wave& w, const u64* at, u32 bytes, u32 sequence, Touch touch) {
+  Outstanding o{sequence, kDs, true, bytes, w.exec, nullptr, {}, touch};
   std::copy_n(at, kLanes, o.at);
   remember_access(w, o);
 }
@@ -44,15 +44,15 @@ static void remember_read(Wave& w, const u64* at, u32 bytes) {
 static void load_at(Wave& w, const Op& op, i32 offset, u32 bytes, Loaded& out) {
   u64 at[kLanes];
   addresses_of(w, op, offset, at);
-  bool races = w.group->machine->checks() && w.group->waves.size() > 1;
+  bool races = is_shared(w);
   for (int i = 0; i < w.lanes(); i++) {
     if (!(w.exec >> i & 1)) continue;
     Place p = lds_place(w, at[i], bytes, i);
     check_alignment(w, at[i], bytes, i);
-    if (races) note_access(w, {p.stamps, p.offset, bytes, false, nullptr, nullptr, i, p.address});
+    if (races) note_access(w, {p.stamps, p.offset, bytes, Touch::read, nullptr, nullptr, i, p.address});
     read_lane(p, bytes, op.control, i, out);
   }
-  if (races && w.exec) remember_read(w, at, bytes);
+  if (races && w.exec) remember(w, at, bytes, w.issued[kDs] + 1, Touch::read);
   counts(w).lds_read_bytes += u64(bytes) * u64(__builtin_popcountll(w.exec));
   counts(w).lds_accesses++;
   count_conflicts(w, at, bytes);
@@ -87,16 +87,14 @@ static void store_at(Wave& w, const Op& op, i32 offset, u32 reg, u32 bytes, u32 
   u64 at[kLanes];
   addresses_of(w, op, offset, at);
   Place places[kLanes];
-  Outstanding o{sequence, kDs, true, bytes, w.exec, nullptr, {}};
   for (int i = 0; i < w.lanes(); i++) {
     if (!(w.exec >> i & 1)) continue;
     places[i] = lds_place(w, at[i], bytes, i);
     check_alignment(w, at[i], bytes, i);
     write_lane(w, places[i], op, reg, bytes, i);
-    o.at[i] = at[i];
   }
   check_lane_conflicts(w, op, places, reg, bytes);
-  if (w.exec) remember_access(w, o);
+  if (w.exec) remember(w, at, bytes, sequence, Touch::write);
   counts(w).lds_written_bytes += u64(bytes) * u64(__builtin_popcountll(w.exec));
   counts(w).lds_accesses++;
   count_conflicts(w, at, bytes);
@@ -120,6 +118,7 @@ static void ds_atomic(Wave& w, const Op& op) {
   u32 bytes = wide ? 8 : 4, operation = op.control >> 8 & 0xff;
   require_clean(w, op.src[1].index, op.src[1].width, "an atomic's data");
   u32 old_low[kLanes] = {}, old_high[kLanes] = {};
+  bool races = is_shared(w);
   for (int i = 0; i < w.lanes(); i++) {
     if (!(w.exec >> i & 1)) continue;
     Place p = lds_place(w, at[i], bytes, i);
@@ -127,6 +126,7 @@ static void ds_atomic(Wave& w, const Op& op) {
     auto pair = [&](u32 reg) { return wide ? u64(w.v[reg + 1][i]) << 32 | w.v[reg][i] : u64(w.v[reg][i]); };
     if (std::any_of(p.shadow, p.shadow + bytes, [](u8 x) { return x != 0; }))
       fail(FaultKind::uninitialized, "an atomic on LDS bytes that nobody wrote", 1ull << i, at[i]);
+    if (races) note_access(w, {p.stamps, p.offset, bytes, Touch::atomic, nullptr, nullptr, i, p.address});
     u64 old = 0;
     std::memcpy(&old, p.at, bytes);
     // DS_CMPST: data0 compare, data1 new; DS_CMPSTORE (RDNA3): the other way round. lower.py puts the new value first.
@@ -135,6 +135,7 @@ static void ds_atomic(Wave& w, const Op& op) {
     old_low[i] = u32(old); old_high[i] = u32(old >> 32);
   }
   counts(w).atomics++;
+  if (w.exec) remember(w, at, bytes, w.issued[kDs] + 1, Touch::atomic);
   if (op.flags & kReturns) {
     store_vector(w, op.dst.index, old_low, w.exec);
     if (wide) store_vector(w, op.dst.index + 1u, old_high, w.exec);
@@ -175,15 +176,16 @@ template <int Bits> static void ds_read_transposed(Wave& w, const Op& op) {
   constexpr u32 bytes = Bits == 6 ? 12 : 8, elements = Bits == 6 ? 16 : 64 / Bits;
   Loaded out;
   u8 raw[kLanes][16] = {};
+  bool races = is_shared(w);
   for (int i = 0; i < 64; i++) {
     if (!(w.exec >> i & 1)) continue;
     Place p = lds_place(w, at[i], bytes, i);
     check_alignment(w, at[i], bytes, i);
-    if (w.group->waves.size() > 1) note_access(w, {p.stamps, p.offset, bytes, false, nullptr, nullptr, i, p.address});
+    if (races) note_access(w, {p.stamps, p.offset, bytes, Touch::read, nullptr, nullptr, i, p.address});
     std::memcpy(raw[i], p.at, bytes);
     read_lane(p, bytes, 0, i, out);
   }
-  if (w.group->waves.size() > 1 && w.exec) remember_read(w, at, bytes);
+  if (races && w.exec) remember(w, at, bytes, w.issued[kDs] + 1, Touch::read);
   bool clean = out.clean;
   auto element = [&](int lane, u32 index) -> u64 {
     u64 value = 0;

@@ -36,8 +36,10 @@ struct Fault { FaultKind kind; std::string text; u64 lanes = 0; u64 address = 0;
 
 enum Counter { kLoad, kStore, kDs, kKm, kCounters };  // gfx9, gfx11: kDs is lgkmcnt; gfx9: stores count in kLoad
 
-// Who touched each byte last: 0 nobody, else epoch id << 8 | wave + 1 (0xff: several waves, reads only).
-struct Stamps { std::vector<u32> write, read; };
+// Who touched each byte last: 0 nobody, else epoch id << 8 | wave + 1 (0xff: several waves, never in `write`). `atomic`
+// is empty until the first atomic.
+struct Stamps { std::vector<u32> write, read, atomic; };
+enum class Touch : u8 { read, write, atomic };
 
 struct Region {  // a piece of global memory
   u64 base, size; u8* host; bool writable;
@@ -60,7 +62,7 @@ struct Launch {                                        // filled by launch.py, f
   u32 system_flags, entry; u32 order; u32 seed; u64 step_limit; u32 preload_dwords, properties;
 };
 
-struct Outstanding { u32 sequence; Counter counter; bool lds; u32 bytes; u64 lanes; Region* region; u64 at[kLanes]; bool read = false; };
+struct Outstanding { u32 sequence; Counter counter; bool lds; u32 bytes; u64 lanes; Region* region; u64 at[kLanes]; Touch touch; };
 
 struct Group;
 

@@ -15,14 +15,16 @@ static void touch_lines(Region& r, u64 offset, u32 bytes, u8 bit) {
   for (u64 line = base / 128; line <= (base + bytes - 1) / 128; line++) r.lines[line] |= bit;
 }
 
+static void start_stamps(const Wave& w, Region& r) {
+  if (!is_shared(w) || !r.stamps.write.empty()) return;
+  r.stamps.write.assign(r.size, 0);
+  r.stamps.read.assign(r.size, 0);
+}
+
 static Place global_place(Wave& w, u64 address, u32 bytes, int lane, bool write) {
   Region& r = region_at(w, address, bytes, lane, write);
   u64 offset = address - r.base;
-  Machine& m = *w.group->machine;
-  if (m.checks() && w.group->waves.size() > 1 && r.stamps.write.empty()) {
-    r.stamps.write.assign(r.size, 0);
-    r.stamps.read.assign(r.size, 0);
-  }
+  start_stamps(w, r);
   touch_lines(r, offset, bytes, write ? 2 : 1);
   return {r.host + offset, nullptr, r.stamps.write.empty() ? nullptr : &r.stamps, offset, address, &r, false};
 }
@@ -120,14 +122,14 @@ static void load_lanes(Wave& w, const Op& op, Loaded& out) {
   Addressing a = prepare(w, op);
   u32 step = step_of(op);
   u64 addresses[kLanes] = {};
-  bool races = w.group->machine->checks() && w.group->waves.size() > 1;
+  bool races = is_shared(w);
   for (int i = 0; i < w.lanes(); i++) {
     if (!(w.exec >> i & 1)) continue;
     for (u32 extra = 0; extra < op.size; extra += step) {
       Place p = place_of(w, op, a, i, extra, step, false, false);
       u32 k = extra / 4;
       if (!p.at) { for (u32 z = 0; z < std::max(1u, step / 4); z++) out.values[k + z][i] = out.shadow[k + z][i] = 0; continue; }
-      if (races && p.stamps) note_access(w, {p.stamps, p.offset, step, false, nullptr, nullptr, i, p.address});
+      if (races && p.stamps) note_access(w, {p.stamps, p.offset, step, Touch::read, nullptr, nullptr, i, p.address});
       if (step == op.size) { read_lane(p, step, op.control, i, out); }
       else {
         std::memcpy(&out.values[k][i], p.at, 4);
@@ -144,13 +146,13 @@ static void load_lanes(Wave& w, const Op& op, Loaded& out) {
 // Loads straight into LDS (gfx950 ISA "BUFFER/GLOBAL_LOAD_LDS"): lane i's data goes to M0 + offset + i * size.
 static void store_to_lds(Wave& w, const Op& op, const Loaded& data, u32 sequence) {
   u64 base = (read_scalar(w, kM0) & 0xffff) + u32(op.offset1);
-  Outstanding o{sequence, kLoad, true, op.size, w.exec, nullptr, {}};
+  Outstanding o{sequence, kLoad, true, op.size, w.exec, nullptr, {}, Touch::write};
   for (int i = 0; i < w.lanes(); i++) {
     if (!(w.exec >> i & 1)) continue;
     Place p = lds_place(w, base + u64(i) * op.size, op.size, i);
     u8 bytes[16];
     for (u32 k = 0; k < std::max(1u, op.size / 4u); k++) std::memcpy(bytes + 4 * k, &data.values[k][i], 4);
-    if (w.group->machine->checks() && w.group->waves.size() > 1) note_access(w, {p.stamps, p.offset, op.size, true, p.at, bytes, i, p.address});
+    if (is_shared(w)) note_access(w, {p.stamps, p.offset, op.size, Touch::write, p.at, bytes, i, p.address});
     std::memcpy(p.at, bytes, op.size);
     std::memset(p.shadow, 0, op.size);
     o.at[i] = p.offset;
@@ -172,6 +174,16 @@ static void mem_load(Wave& w, const Op& op) {
 
 static Counter store_counter(const Wave& w) { return w.group->machine->generation() == 9 ? kLoad : kStore; }
 
+// One lane of an access; the first says where all are: compilers do not mix LDS and buffers in one FLAT instruction.
+static void add_lane(Outstanding& o, const Place& p, int lane) {
+  if (!p.stamps) return;
+  bool lds = !p.region;
+  if (!o.lanes) { o.lds = lds; o.region = p.region; }
+  if (o.lds != lds || o.region != p.region) return;
+  o.lanes |= 1ull << lane;
+  o.at[lane] = p.offset;
+}
+
 static void mem_store(Wave& w, const Op& op) {
   Addressing a = prepare(w, op);
   u32 step = step_of(op), sequence, lds_sequence;
@@ -179,7 +191,7 @@ static void mem_store(Wave& w, const Op& op) {
   u64 addresses[kLanes] = {};
   for (u32 extra = 0; extra < op.size; extra += step) {
     Place places[kLanes];
-    Outstanding o{sequence, store_counter(w), false, step, 0, nullptr, {}};
+    Outstanding o{sequence, store_counter(w), false, step, 0, nullptr, {}, Touch::write};
     for (int i = 0; i < w.lanes(); i++) {
       if (!(w.exec >> i & 1)) continue;
       Place p = place_of(w, op, a, i, extra, step, true, false);
@@ -187,10 +199,10 @@ static void mem_store(Wave& w, const Op& op) {
       write_lane(w, p, op, op.src[1].index + extra / 4, step, i);
       places[i] = p;
       addresses[i] = p.address;
-      if (p.region && (!o.region || o.region == p.region)) { o.region = p.region; o.lanes |= 1ull << i; o.at[i] = p.offset; }
+      add_lane(o, p, i);
     }
     if (space_of(op) != Space::scratch) check_lane_conflicts(w, op, places, op.src[1].index + extra / 4, step);
-    if (o.region && !o.region->stamps.write.empty()) remember_access(w, o);
+    if (o.lanes) remember_access(w, o);
   }
   if (space_of(op) != Space::scratch) count_traffic(w, op.size, true, addresses);
 }
@@ -200,12 +212,18 @@ static void mem_atomic(Wave& w, const Op& op) {
   bool wide = op.control & kAtomic64, returns = op.flags & kReturns;
   u32 bytes = wide ? 8 : 4, operation = op.control >> 8 & 0xff, data = op.src[1].index;
   require_clean(w, data, op.src[1].width, "an atomic's data");
-  u32 low[kLanes] = {}, high[kLanes] = {};
+  u32 low[kLanes] = {}, high[kLanes] = {}, sequence, lds_sequence;
+  Counter counter = returns ? kLoad : store_counter(w);
+  start(w, op, counter, sequence, lds_sequence);
+  Outstanding o{sequence, counter, false, bytes, 0, nullptr, {}, Touch::atomic};
+  bool races = is_shared(w);
   for (int i = 0; i < w.lanes(); i++) {
     if (!(w.exec >> i & 1)) continue;
     Place p = place_of(w, op, a, i, 0, bytes, true, true);
     if (!p.at) continue;
     auto operand = [&](u32 r) { return wide ? u64(w.v[r + 1][i]) << 32 | w.v[r][i] : u64(w.v[r][i]); };
+    if (races && p.stamps) note_access(w, {p.stamps, p.offset, bytes, Touch::atomic, nullptr, nullptr, i, p.address});
+    add_lane(o, p, i);
     u64 old = 0;
     std::memcpy(&old, p.at, bytes);
     u64 next = atomic_result(operation, old, operand(data), operation == 1 ? operand(data + bytes / 4) : 0, wide);
@@ -213,8 +231,7 @@ static void mem_atomic(Wave& w, const Op& op) {
     low[i] = u32(old); high[i] = u32(old >> 32);
   }
   counts(w).atomics++;
-  u32 sequence, lds_sequence;
-  start(w, op, returns ? kLoad : store_counter(w), sequence, lds_sequence);
+  if (o.lanes) remember_access(w, o);
   w.slept = returns;                                    // somebody may be spinning: let others run
   if (!returns) return;
   store_vector(w, op.dst.index, low, w.exec);
@@ -235,6 +252,8 @@ static void scalar_load(Wave& w, const Op& op, u64 address) {
     std::memcpy(&value, r.host + (address - r.base) + 4 * k, 4);
     write_scalar(w, op.dst.index + k, value, 0);
   }
+  start_stamps(w, r);
+  if (is_shared(w)) note_access(w, {&r.stamps, address - r.base, op.size, Touch::read, nullptr, nullptr, 0, address});
   touch_lines(r, address - r.base, op.size, 1);
   counts(w).scalar_bytes += op.size;
 }
