@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgpack  # type: ignore[import-untyped]
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from gfxemu.arch import ARCHES, Arch, find_arch
@@ -23,23 +21,28 @@ from gfxemu.faults import BadCodeObject
 from gfxemu.instruction import Instruction
 from gfxemu.lower import Lowering
 from gfxemu.lower_dual import count_micros, lower_any
+from gfxemu.metadata import (
+    MOST_ARGUMENT_BYTES,
+    MOST_SCRATCH,
+    MOST_THREADS,
+    Argument,
+    Entry,
+    read_arguments,
+    read_entries,
+    read_name,
+    read_number,
+)
 from gfxemu.micro import LAYOUT, OP_NUMBER_AT
 from gfxemu.names import TRANSCENDENTAL
 
 EM_AMDGPU = 224
 CODE_BASE = 0x6000_0000_0000  # where code objects lie in emulated memory
+ADDRESSES = 1 << 40  # bytes behind CODE_BASE that are the code object's
+MOST_MEMORY = 1 << 28  # bytes of all segments; a damaged size must not take all of the host's memory
+USER_SGPRS = (4, 2, 2, 2, 2, 2, 1)  # by bit of the descriptor's kernel_code_properties
+MOST_USER_SGPRS = 32  # gfx12; 16 before
 TRANSCENDENTAL_UNIT = 3  # Unit in core/state.h
 RELATIVE64, ABSOLUTE64 = 13, 3  # R_AMDGPU_RELATIVE64, R_AMDGPU_ABS64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
-    """One kernel argument of the metadata."""
-
-    name: str
-    kind: str
-    offset: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,11 @@ class Kernel:
     rsrc3: int
     properties: int
     preload: int
+
+    @property
+    def start(self) -> int:
+        """Where waves begin: firmware that preloads arguments skips the prologue for firmware that does not."""
+        return self.entry + (256 if self.preload & 0x7F else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,22 +145,27 @@ def lower_program(arch: str, text: bytes, text_address: int) -> Program:
     return Program(ops=b"".join(packed), count=len(packed), index=tuple(starts))
 
 
-def read_notes(elf: Any) -> dict[str, Any]:
-    """The metadata note: MessagePack."""
+def read_note(elf: Any) -> bytes:
+    """The metadata note."""
     for segment in elf.iter_segments("PT_NOTE"):
         for note in segment.iter_notes():
             if note["n_name"] == "AMDGPU" and note["n_type"] in (32, "NT_AMDGPU_METADATA"):
-                raw = note["n_descdata"]
-                return dict(msgpack.unpackb(raw, strict_map_key=False))
+                return bytes(note["n_descdata"])
     raise BadCodeObject("no AMDGPU metadata note: not linked, or code object v2")
 
 
 def read_segments(elf: Any) -> list[tuple[int, bytearray, bool]]:
     """Loadable segments with their zero tails."""
-    out = []
+    out, total = [], 0
     for segment in elf.iter_segments("PT_LOAD"):
-        content = bytearray(segment.data()) + bytearray(segment["p_memsz"] - segment["p_filesz"])
-        out.append((int(segment["p_vaddr"]), content, bool(segment["p_flags"] & 2)))
+        address, in_file, size = (int(segment[key]) for key in ("p_vaddr", "p_filesz", "p_memsz"))
+        total += size
+        if total > MOST_MEMORY or address + size > ADDRESSES:
+            raise BadCodeObject(f"a segment of {size} bytes at {address:#x}; at most {MOST_MEMORY} bytes can be loaded")
+        content = bytearray(segment.data())
+        if len(content) != in_file or in_file > size:
+            raise BadCodeObject(f"the file does not hold the {in_file} bytes of its segment of {size} at {address:#x}")
+        out.append((address, content + bytearray(size - in_file), bool(segment["p_flags"] & 2)))
     return out
 
 
@@ -181,45 +194,50 @@ def read_bytes(segments: tuple[Segment, ...], address: int, size: int) -> bytes:
     raise BadCodeObject(f"nothing is loaded at {address:#x}")
 
 
-def read_kernel(code: CodeObject, entry: dict[str, Any], symbols: Mapping[str, int]) -> Kernel:
+def read_kernel(code: CodeObject, entry: Entry, symbols: Mapping[str, int]) -> Kernel:
     """A kernel from its metadata and its 64-byte descriptor."""
-    symbol = str(entry[".symbol"])
+    symbol = read_name(entry, ".symbol")
     if symbol not in symbols:
         raise BadCodeObject(f"no symbol {symbol}")
     raw = read_bytes(code.segments, symbols[symbol], 64)
     code_offset = struct.unpack_from("<q", raw, 16)[0]
     rsrc3, rsrc1, rsrc2, properties, preload = struct.unpack_from("<IIIHH", raw, 44)
-    start = symbols[symbol] + code_offset - code.text_address
-    arguments = tuple(
-        Argument(
-            name=str(item.get(".name", "")),
-            kind=str(item[".value_kind"]),
-            offset=int(item[".offset"]),
-            size=int(item[".size"]),
-        )
-        for item in entry.get(".args", ())
-    )
-    return Kernel(
-        name=str(entry[".name"]),
+    kernarg_size = read_number(entry, ".kernarg_segment_size", MOST_ARGUMENT_BYTES)
+    kernel = Kernel(
+        name=read_name(entry, ".name"),
         code=code,
-        entry=start,
-        kernarg_size=int(entry[".kernarg_segment_size"]),
-        group_segment_size=int(entry[".group_segment_fixed_size"]),
-        private_segment_size=int(entry[".private_segment_fixed_size"]),
-        wavefront_size=int(entry[".wavefront_size"]),
-        vgpr_count=int(entry[".vgpr_count"]),
-        agpr_count=int(entry.get(".agpr_count", 0)),
-        sgpr_count=int(entry[".sgpr_count"]),
-        vgpr_spill_count=int(entry.get(".vgpr_spill_count", 0)),
-        max_threads=int(entry.get(".max_flat_workgroup_size", 1024)),
+        entry=symbols[symbol] + code_offset - code.text_address,
+        kernarg_size=kernarg_size,
+        group_segment_size=read_number(entry, ".group_segment_fixed_size"),
+        private_segment_size=read_number(entry, ".private_segment_fixed_size", MOST_SCRATCH),
+        wavefront_size=read_number(entry, ".wavefront_size"),
+        vgpr_count=read_number(entry, ".vgpr_count"),
+        agpr_count=read_number(entry, ".agpr_count", default=0),
+        sgpr_count=read_number(entry, ".sgpr_count"),
+        vgpr_spill_count=read_number(entry, ".vgpr_spill_count", default=0),
+        max_threads=read_number(entry, ".max_flat_workgroup_size", MOST_THREADS, MOST_THREADS),
         dynamic_stack=bool(entry.get(".uses_dynamic_stack", False)),
-        arguments=arguments,
+        arguments=tuple(read_arguments(entry, kernarg_size)),
         rsrc1=rsrc1,
         rsrc2=rsrc2,
         rsrc3=rsrc3,
         properties=properties,
         preload=preload,
     )
+    check_kernel(kernel)
+    return kernel
+
+
+def check_kernel(kernel: Kernel) -> None:
+    """What no compiler writes and the core relies on."""
+    allowed = (64,) if kernel.code.target.generation == 9 else (32, 64)
+    if kernel.wavefront_size not in allowed:
+        raise BadCodeObject(f"{kernel.name}: waves of {kernel.wavefront_size} lanes; {kernel.code.arch} has {allowed}")
+    wanted = sum(size for bit, size in enumerate(USER_SGPRS) if kernel.properties >> bit & 1) + (kernel.preload & 127)
+    if wanted > MOST_USER_SGPRS:
+        raise BadCodeObject(f"{kernel.name}: its descriptor wants {wanted} user SGPRs; there are {MOST_USER_SGPRS}")
+    if kernel.start % 4 or not 0 <= kernel.start < len(kernel.code.text):
+        raise BadCodeObject(f"{kernel.name}: its entry {kernel.start:#x} is outside of the code section")
 
 
 def read_symbols(elf: Any) -> dict[str, int]:
@@ -232,34 +250,50 @@ def read_symbols(elf: Any) -> dict[str, int]:
     return out
 
 
+def read_text(elf: Any, data: bytes) -> tuple[bytes, int, int]:
+    """The code section: its bytes, virtual address and offset in the file."""
+    section = elf.get_section_by_name(".text")
+    if section is None:
+        raise BadCodeObject("no code section")
+    address, offset, size = (int(section[key]) for key in ("sh_addr", "sh_offset", "sh_size"))
+    if section["sh_type"] != "SHT_PROGBITS" or offset + size > len(data):
+        raise BadCodeObject(f"the file does not hold the {size} bytes of its code section")
+    if address % 4 or size % 4 or address + size > ADDRESSES:
+        raise BadCodeObject(f"a code section of {size} bytes at {address:#x}: no multiples of 4, or out of reach")
+    return data[offset : offset + size], address, offset
+
+
+def read_file(data: bytes) -> CodeObject:
+    """All of the file; whatever its parsers raise goes through."""
+    elf = ELFFile(io.BytesIO(data))
+    if elf.header["e_machine"] not in ("EM_AMDGPU", EM_AMDGPU):
+        raise BadCodeObject(f"ELF machine {elf.header['e_machine']}, not AMDGPU")
+    arch = find_arch(elf.header["e_flags"] & 0xFF)
+    text, address, offset = read_text(elf, data)
+    loaded = read_segments(elf)
+    relocate(elf, loaded)
+    code = CodeObject(
+        arch=arch.name,
+        target=arch,
+        text=text,
+        text_address=address,
+        segments=tuple(Segment(address=a, content=bytes(c), writable=w) for a, c, w in loaded),
+        data=data,
+        text_offset=offset,
+        symbols=read_symbols(elf),
+    )
+    kernels = [read_kernel(code, entry, code.symbols) for entry in read_entries(read_note(elf))]
+    code.kernels = {kernel.name: kernel for kernel in kernels}
+    return code
+
+
 def load(data: bytes) -> CodeObject:
     """A code object from the bytes of a hsaco; BadCodeObject says what is wrong with them."""
     if data.startswith(b"__CLANG_OFFLOAD_BUNDLE__"):
         raise BadCodeObject("this is an offload bundle: compile with --no-gpu-bundle-output, or unbundle it first")
     try:
-        elf = ELFFile(io.BytesIO(data))
-        if elf.header["e_machine"] not in ("EM_AMDGPU", EM_AMDGPU):
-            raise BadCodeObject(f"ELF machine {elf.header['e_machine']}, not AMDGPU")
-        arch = find_arch(elf.header["e_flags"] & 0xFF)
-        section = elf.get_section_by_name(".text")
-        if section is None:
-            raise BadCodeObject("no code section")
-        loaded = read_segments(elf)
-        relocate(elf, loaded)
-        segments = tuple(Segment(address=a, content=bytes(c), writable=w) for a, c, w in loaded)
-        symbols = read_symbols(elf)
-        code = CodeObject(
-            arch=arch.name,
-            target=arch,
-            text=section.data(),
-            text_address=section["sh_addr"],
-            segments=segments,
-            data=data,
-            text_offset=section["sh_offset"],
-            symbols=symbols,
-        )
-        kernels = [read_kernel(code, entry, symbols) for entry in read_notes(elf)["amdhsa.kernels"]]
-    except (ELFError, KeyError, struct.error, msgpack.exceptions.UnpackException) as error:
-        raise BadCodeObject(f"damaged code object: {error}") from error
-    code.kernels = {kernel.name: kernel for kernel in kernels}
-    return code
+        return read_file(data)
+    except BadCodeObject:
+        raise
+    except Exception as error:  # pyelftools and msgpack raise whatever damaged bytes lead them to
+        raise BadCodeObject(f"damaged code object: {type(error).__name__}: {error}") from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from gfxemu.codeobject import CODE_BASE, Kernel
 from gfxemu.core import load_core
-from gfxemu.faults import KINDS, BadLaunch, Fault, Where
+from gfxemu.faults import KINDS, BadCodeObject, BadLaunch, Fault, Where
 from gfxemu.memory import Buffer, Memory
 from gfxemu.registers import check_registers
 
@@ -161,7 +161,8 @@ def make_kernarg(kernel: Kernel, kernarg: bytes, grid: Sequence[int], block: Seq
     out = bytearray(kernarg[:explicit].ljust(explicit, b"\0").ljust(kernel.kernarg_size, b"\0"))
     values = hidden_values(grid, block, shared_bytes)
     for item in hidden:
-        out[item.offset : item.offset + item.size] = values.get(item.kind, 0).to_bytes(item.size, "little")
+        value = values.get(item.kind, 0) % (1 << 8 * item.size)
+        out[item.offset : item.offset + item.size] = value.to_bytes(item.size, "little")
     return bytes(out)
 
 
@@ -205,9 +206,9 @@ def make_launch(
     """The core's launch record from kernel descriptor and shape."""
     target, code = kernel.code.target, kernel.code
     scratch_sgpr = kernel.rsrc2 & 1 and target.name == "gfx90a"
-    entry = kernel.entry + (
-        256 if kernel.preload & 0x7F else 0
-    )  # firmware that preloads skips the compatibility prologue
+    entry = code.program.index[kernel.start // 4]
+    if entry < 0:
+        raise BadCodeObject(f"{kernel.name}: its entry {kernel.start:#x} is inside of an instruction")
     return LaunchRecord(
         generation=target.generation,
         lanes=kernel.wavefront_size,
@@ -223,7 +224,7 @@ def make_launch(
         mode=(kernel.rsrc1 >> 12 & 0xFF) | (kernel.rsrc1 >> 26 & 1) << 23,
         user_sgprs=kernel.rsrc2 >> 1 & 31,
         system_flags=(kernel.rsrc2 >> 7 & 15) | bool(scratch_sgpr) << 4,
-        entry=code.program.index[entry // 4],
+        entry=entry,
         preload_dwords=kernel.preload & 0x7F,
         properties=kernel.properties & 0x7F,
     )
@@ -273,7 +274,7 @@ def launch(  # noqa: PLR0913  # the signature that colleagues agreed on
     also shuffles waves. alignment: "dword" (vector accesses of 4 bytes and more must be 4-byte aligned), "natural"
     (aligned to their size) or "byte". checks=False switches off undefined bits, waits and races, never bounds;
     races=False races alone, for kernels whose waves meet by atomics: only barriers count as meeting.
-    Raises Fault (see faults.py) or BadLaunch.
+    Raises Fault (see faults.py), BadLaunch, or BadCodeObject where the kernel begins inside of an instruction.
     """
     lds_bytes = kernel.group_segment_size + shared_bytes
     check_shape(kernel, grid, block, lds_bytes)

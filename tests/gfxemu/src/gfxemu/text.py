@@ -190,6 +190,11 @@ def write_packed_modifiers(i: Instruction) -> Iterator[str]:
         yield "clamp"
 
 
+def name_of(names: tuple[str, ...], value: int) -> str:
+    """A field's name, or its number if the ISA reserves it."""
+    return names[value] if value < len(names) else str(value)
+
+
 def write_lane_modifiers(i: Instruction) -> Iterator[str]:
     """DPP and SDWA."""
     f = i.fields
@@ -204,10 +209,10 @@ def write_lane_modifiers(i: Instruction) -> Iterator[str]:
         yield f"dpp8:[{','.join(str(f['dpp8'] >> 3 * k & 7) for k in range(8))}]"
     elif "src0_sel" in f:
         if i.format != "VOPC":
-            yield f"dst_sel:{SELECTS[f['dst_sel']]} dst_unused:{UNUSED[f['dst_unused']]}"
-        yield f"src0_sel:{SELECTS[f['src0_sel']]}"
+            yield f"dst_sel:{name_of(SELECTS, f['dst_sel'])} dst_unused:{name_of(UNUSED, f['dst_unused'])}"
+        yield f"src0_sel:{name_of(SELECTS, f['src0_sel'])}"
         if i.operand("src1"):
-            yield f"src1_sel:{SELECTS[f['src1_sel']]}"
+            yield f"src1_sel:{name_of(SELECTS, f['src1_sel'])}"
 
 
 def write_dpp(control: int, generation: int) -> str:
