@@ -27,9 +27,10 @@ SPACES = {
 ATOMIC = ("lds", "global", "flat")
 
 
-def make_body(arch: str, space: str, first: str, second: str, *, between: str) -> str:
-    """The first wave (of two) does `first`, then the other one `second`; each atomic, read or write."""
+def make_body(arch: str, space: str, first: str, second: str, *, between: str, bits: str = "") -> str:
+    """The first wave (of two) does `first`, then the other one `second`; each atomic, read (with these cache bits) or write."""
     parts = dict(zip(("atomic", "read", "write"), SPACES[space], strict=True))
+    parts["read"] += bits
     lines = ["v_mov_b32 v20, 0", "v_mov_b32 v21, 1", "v_mov_b32 v24, s12", "v_mov_b32 v25, s13"]
     lines += ["{ds_store} v20, v20", "{wait}", "{barrier}"]  # equal values of all waves
     lines += [f"v_cmp_gt_u32 vcc{{lo}}, {assembly.LANES[arch]}, v0", "s_and_saveexec_{b} {save}, vcc{lo}"]
@@ -77,6 +78,29 @@ def test_atomics_of_several_waves_are_no_race_until_one_of_them_reads(arch: str,
     assert got.tolist() == [2 * assembly.LANES[arch]] * (2 * assembly.LANES[arch])
     with pytest.raises(gfxemu.Race, match=r"atomic on .*, read by wave 0 of the same workgroup"):
         run(arch, body + read)
+
+
+COHERENT = {"gfx90a": " glc", "gfx942": " sc1", "gfx950": " sc1", "gfx1100": " glc", "gfx1201": " scope:SCOPE_DEV"}
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_an_atomic_load_races_with_plain_stores_alone(arch: str) -> None:
+    for first, second in (("read", "atomic"), ("atomic", "read")):
+        run(arch, make_body(arch, "global", first, second, between="{wait}", bits=COHERENT[arch]))
+    for first, second in (("read", "write"), ("write", "read")):
+        with pytest.raises(gfxemu.Race, match="by wave 0 of the same workgroup"):
+            run(arch, make_body(arch, "global", first, second, between="{wait}", bits=COHERENT[arch]))
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_plain_read_beside_an_atomic_load_races_with_an_atomic(arch: str) -> None:
+    load = SPACES["global"][1]
+    for reads in (f"{load}\n{load}{COHERENT[arch]}", f"{load}{COHERENT[arch]}\n{load}"):
+        body = make_body(arch, "global", "read", "atomic", between="{wait}").replace(
+            load.format(**assembly.words(arch)), reads.format(**assembly.words(arch))
+        )
+        with pytest.raises(gfxemu.Race, match="atomic on 0x[0-9a-f]+, read by wave 0"):
+            run(arch, body)
 
 
 @pytest.mark.parametrize("arch", ARCHES)

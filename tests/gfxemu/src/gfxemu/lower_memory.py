@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gfxemu.instruction import Instruction
     from gfxemu.lower import Lowering
 
-SIGNED, D16, D16_HIGH, ATOMIC64, TO_LDS = 1, 2, 4, 8, 16  # Control in core/memory.h
+SIGNED, D16, D16_HIGH, ATOMIC64, TO_LDS, COHERENT = 1, 2, 4, 8, 16, 32  # Control in core/memory.h
 SPACES = {"GLOBAL": 0, "FLAT": 1, "SCRATCH": 2, "MUBUF": 3}
 
 
@@ -129,11 +129,24 @@ def lower_vector_memory(ctx: Lowering, i: Instruction) -> Micro | None:
         micro.control |= signed * SIGNED | (d16 and not high) * D16 | high * D16_HIGH
         if kind == "load_lds" or i.fields.get("lds"):
             micro.control |= TO_LDS
+        micro.control |= is_coherent(ctx, i) * COHERENT
     set_addressing(ctx, i, micro)
     returns = i.fields.get("sc0", 0) or i.fields.get("glc", 0) or i.fields.get("th", 0) & 1
     if micro.op == "mem_atomic":
         set_atomic_data(ctx, i, micro, bool(returns))
     return micro
+
+
+def is_coherent(ctx: Lowering, i: Instruction) -> bool:
+    """Whether a load's bits are those of an atomic (or volatile) one: it looks beyond the caches of its compute unit.
+
+    LLVM, "User Guide for AMDGPU Backend", Memory Model of each generation: glc, sc0 and sc1, scope. gfx90a's
+    nontemporal loads have glc, too, with slc beside it.
+    """
+    f = i.fields
+    if ctx.arch.name == "gfx90a":
+        return bool(f.get("sc0")) and not f.get("nt")
+    return any(f.get(name) for name in ("sc0", "sc1", "glc", "scope"))
 
 
 def set_atomic_data(ctx: Lowering, i: Instruction, micro: Micro, returns: bool) -> None:

@@ -120,18 +120,22 @@ void remember_access(Wave& w, const Outstanding& o) {
 static bool ours(const Group& g, u32 id) { return std::binary_search(g.epochs.begin(), g.epochs.end(), id); }
 
 [[noreturn]] static void report_race(const Access& a, u32 stamp, const char* what) {
-  static const char* kTouch[] = {"read of ", "write to ", "atomic on "};
-  std::string other = (stamp & 0xff) == 0xff ? "several waves" : "wave " + std::to_string((stamp & 0xff) - 1);
+  static const char* kTouch[] = {"read of ", "write to ", "atomic on ", "atomic load of "};
+  u32 who = stamp & kSeveral;
+  std::string other = who == kSeveral ? "several waves" : "wave " + std::to_string(who - 1);
   fail(FaultKind::race, kTouch[u32(a.touch)] + hex(a.address) + ", " + what + " by " + other +
        " of the same workgroup with no barrier (or an unfinished access) between", 1ull << a.lane, a.address);
 }
 
 struct Moment {                     // who touches, since which epoch no barrier orders others before it, and its stamp
   const Group* group; u32 me, since, stamp;
-  bool is_unordered(u32 other) const { return (other & 0xff) != me && other >> 8 >= since; }
+  bool is_unordered(u32 other) const { return (other & kSeveral) != me && other >> 8 >= since; }
   bool is_race(u32 other) const { return is_unordered(other) && ours(*group, other >> 8); }
-  // Of several waves, any is foreign to each.
-  u32 merge(u32 other) const { return (other & 0xff) != me && other >> 8 == stamp >> 8 ? stamp | 0xff : stamp; }
+  // Of several waves, any is foreign to each; a plain read counts for more than an atomic one.
+  u32 merge(u32 other, u32 flag = 0) const {
+    if (other >> 8 != stamp >> 8) return stamp | flag;
+    return stamp | ((other & kSeveral) != me ? kSeveral : 0) | (flag & other);
+  }
 };
 
 // An atomic orders nothing: beside it others may do atomics only, whatever the values.
@@ -140,7 +144,8 @@ static void note_atomic(const Moment& now, const Access& a) {
   if (atomics.empty()) atomics.assign(a.stamps->write.size(), 0);
   for (u64 at = a.offset; at < a.offset + a.bytes; at++) {
     if (now.is_race(a.stamps->write[at])) report_race(a, a.stamps->write[at], "written");
-    if (now.is_race(a.stamps->read[at])) report_race(a, a.stamps->read[at], "read");
+    u32 read = a.stamps->read[at];
+    if (!(read & kAtomicRead) && now.is_race(read)) report_race(a, read, "read");
     atomics[at] = now.merge(atomics[at]);
   }
 }
@@ -156,8 +161,9 @@ void note_access(Wave& w, const Access& a) {
   u32 me = w.index + 1, epoch = epoch_of(*w.group, w.signals), since = epoch_of(*w.group, w.waits);
   Moment now{w.group, me, since, epoch << 8 | me};
   if (a.touch == Touch::atomic) return note_atomic(now, a);
-  if (!a.stamps->atomic.empty()) check_atomics(now, a);
   bool write = a.touch == Touch::write;
+  u32 flag = a.touch == Touch::atomic_read ? kAtomicRead : 0;
+  if (!flag && !a.stamps->atomic.empty()) check_atomics(now, a);
   u32* writes = &a.stamps->write[a.offset];
   u32* reads = &a.stamps->read[a.offset];
   u32 suspicious = 0, foreign = 0;
@@ -173,8 +179,8 @@ void note_access(Wave& w, const Access& a) {
     }
   }
   if (write) { std::fill_n(writes, a.bytes, now.stamp); return; }
-  if (!foreign) { std::fill_n(reads, a.bytes, now.stamp); return; }
-  for (u32 b = 0; b < a.bytes; b++) reads[b] = now.merge(reads[b]);
+  if (!foreign && !flag) { std::fill_n(reads, a.bytes, now.stamp); return; }
+  for (u32 b = 0; b < a.bytes; b++) reads[b] = now.merge(reads[b], flag);
 }
 
 }  // namespace gfxemu

@@ -4,7 +4,7 @@
 
 namespace gfxemu {
 
-enum Control : u32 { kSigned = 1, kD16 = 2, kD16High = 4, kAtomic64 = 8, kToLds = 16 };
+enum Control : u32 { kSigned = 1, kD16 = 2, kD16High = 4, kAtomic64 = 8, kToLds = 16, kCoherent = 32 };
 enum class Space : u32 { global, flat, scratch, buffer };
 enum class Alignment : u32 { byte, dword, natural };
 

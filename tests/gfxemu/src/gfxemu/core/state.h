@@ -36,10 +36,11 @@ struct Fault { FaultKind kind; std::string text; u64 lanes = 0; u64 address = 0;
 
 enum Counter { kLoad, kStore, kDs, kKm, kCounters };  // gfx9, gfx11: kDs is lgkmcnt; gfx9: stores count in kLoad
 
-// Who touched each byte last: 0 nobody, else epoch id << 8 | wave + 1 (0xff: several waves, never in `write`). `atomic`
-// is empty until the first atomic.
+// Who touched each byte last: 0 nobody, else epoch id << 8 | wave + 1 (kSeveral: several waves, never in `write`), with
+// kAtomicRead where all that read it were atomic loads. `atomic` is empty until the first atomic.
+constexpr u32 kSeveral = 0x3f, kAtomicRead = 0x40;      // a workgroup has 32 waves at most
 struct Stamps { std::vector<u32> write, read, atomic; };
-enum class Touch : u8 { read, write, atomic };
+enum class Touch : u8 { read, write, atomic, atomic_read };
 
 struct Region {  // a piece of global memory
   u64 base, size; u8* host; bool writable;

@@ -123,13 +123,14 @@ static void load_lanes(Wave& w, const Op& op, Loaded& out) {
   u32 step = step_of(op);
   u64 addresses[kLanes] = {};
   bool races = is_shared(w);
+  Touch touch = op.control & kCoherent ? Touch::atomic_read : Touch::read;
   for (int i = 0; i < w.lanes(); i++) {
     if (!(w.exec >> i & 1)) continue;
     for (u32 extra = 0; extra < op.size; extra += step) {
       Place p = place_of(w, op, a, i, extra, step, false, false);
       u32 k = extra / 4;
       if (!p.at) { for (u32 z = 0; z < std::max(1u, step / 4); z++) out.values[k + z][i] = out.shadow[k + z][i] = 0; continue; }
-      if (races && p.stamps) note_access(w, {p.stamps, p.offset, step, Touch::read, nullptr, nullptr, i, p.address});
+      if (races && p.stamps) note_access(w, {p.stamps, p.offset, step, touch, nullptr, nullptr, i, p.address});
       if (step == op.size) { read_lane(p, step, op.control, i, out); }
       else {
         std::memcpy(&out.values[k][i], p.at, 4);
