@@ -28,7 +28,7 @@ ATOMIC = ("lds", "global", "flat")
 
 
 def make_body(arch: str, space: str, first: str, second: str, *, between: str, bits: str = "") -> str:
-    """The first wave (of two) does `first`, then the other one `second`; each atomic, read (with these cache bits) or write."""
+    """The first wave (of two) does `first`, then the other `second`: atomic, read (with these cache bits) or write."""
     parts = dict(zip(("atomic", "read", "write"), SPACES[space], strict=True))
     parts["read"] += bits
     lines = ["v_mov_b32 v20, 0", "v_mov_b32 v21, 1", "v_mov_b32 v24, s12", "v_mov_b32 v25, s13"]
@@ -99,7 +99,7 @@ def test_a_plain_read_beside_an_atomic_load_races_with_an_atomic(arch: str) -> N
         body = make_body(arch, "global", "read", "atomic", between="{wait}").replace(
             load.format(**assembly.words(arch)), reads.format(**assembly.words(arch))
         )
-        with pytest.raises(gfxemu.Race, match="atomic on 0x[0-9a-f]+, read by wave 0"):
+        with pytest.raises(gfxemu.Race, match=r"atomic on 0x[0-9a-f]+, read by wave 0"):
             run(arch, body)
 
 

@@ -8,43 +8,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
 from gfxemu.arch import ARCHES, Arch
-from gfxemu.formats import Layout, layouts_of
+from gfxemu.formats import DPP_FIELDS, SDWA_FIELDS, Layout, layouts_of
 from gfxemu.instruction import Instruction, Operand
 
 LITERAL, SDWA, DPP16, DPP8, DPP8_FI = 255, 249, 250, 233, 234
-SDWA_FIELDS = {
-    "dst_sel": (8, 3),
-    "dst_unused": (11, 2),
-    "clamp": (13, 1),
-    "omod": (14, 2),
-    "src0_sel": (16, 3),
-    "src0_sext": (19, 1),
-    "src0_neg": (20, 1),
-    "src0_abs": (21, 1),
-    "s0": (23, 1),
-    "src1_sel": (24, 3),
-    "src1_sext": (27, 1),
-    "src1_neg": (28, 1),
-    "src1_abs": (29, 1),
-    "s1": (31, 1),
-    "sdwa_sdst": (8, 8),
-}
-DPP_FIELDS = {
-    "dpp_ctrl": (8, 9),
-    "fi": (18, 1),
-    "bound_ctrl": (19, 1),
-    "src0_neg": (20, 1),
-    "src0_abs": (21, 1),
-    "src1_neg": (22, 1),
-    "src1_abs": (23, 1),
-    "bank_mask": (24, 4),
-    "row_mask": (28, 4),
-}
 VOPD_X = (
     "v_dual_fmac_f32",
     "v_dual_fmaak_f32",
@@ -109,11 +82,20 @@ class Decoder:
         """The instruction at `address` of `code`."""
         window = code[address : address + 20]
         word = int.from_bytes(window[:4], "little")
+        size = 4
         for layout in self.layouts:
-            if layout.matches(word) and (found := self.read(layout, window, address)):
-                return found
+            if layout.matches(word):
+                if found := self.read(layout, window, address):
+                    return found
+                size = max(size, layout.size)
+        words = struct.iter_unpack("<I", window[: min(size, len(window) // 4 * 4)])
         return Instruction(
-            address=address, size=4, mnemonic="unknown", format="", generation=self.generation, fields={"word": word}
+            address=address,
+            size=4,
+            mnemonic="unknown",
+            format="",
+            generation=self.generation,
+            fields={f"word{k}": value for k, (value,) in enumerate(words)},
         )
 
     def read(self, layout: Layout, window: bytes, address: int) -> Instruction | None:
@@ -146,6 +128,7 @@ class Decoder:
         mnemonic = add_suffix(row.mnemonic, name, suffix or "")
         if "mfma" in mnemonic or "smfmac" in mnemonic:
             fields["matrix"] = 1
+            fields["sparse"] = int("smfmac" in mnemonic)
         operands = tuple(self.operands(name, row, fields))
         if "f8f6f4" in mnemonic:
             operands = tuple(fit_small(item, fields) for item in operands)
@@ -260,6 +243,8 @@ class Decoder:
         if name == "VOP3P":
             if not fields.get("matrix"):
                 return kind == "a"
+            if field == "src2" and fields.get("sparse"):  # which elements are not zero: always in a VGPR
+                return False
             return bool(fields["acc"] >> int(field == "src1") & 1 if field in ("src0", "src1") else fields["acc_cd"])
         return field in ("vdst", "vdata", "data", "data0", "data1") and bool(fields.get("acc"))
 

@@ -48,6 +48,16 @@ VOP3P = (
 VOPD = "srcx0:0:9 vsrcx1:9:8 opy:17:5 opx:22:4 srcy0:32:9 vsrcy1:41:8 vdsty:49:7 vdstx:56:8"
 DS = "offset0:0:8 offset1:8:8 addr:32:8 data0:40:8 data1:48:8 vdst:56:8"
 
+SDWA_FIELDS = read_fields(
+    "dst_sel:8:3 dst_unused:11:2 clamp:13:1 omod:14:2 src0_sel:16:3 src0_sext:19:1 src0_neg:20:1 src0_abs:21:1 s0:23:1 "
+    "src1_sel:24:3 src1_sext:27:1 src1_neg:28:1 src1_abs:29:1 s1:31:1 sdwa_sdst:8:8"
+)
+DPP_FIELDS = read_fields(
+    "dpp_ctrl:8:9 fi:18:1 bound_ctrl:19:1 src0_neg:20:1 src0_abs:21:1 src1_neg:22:1 src1_abs:23:1 bank_mask:24:4 "
+    "row_mask:28:4"
+)
+"""What the dword behind an instruction holds, src0's register aside."""
+
 SCALAR = (  # the same in all generations, most specific prefix first
     make_layout("SOP1", "101111101", (8, 8), 4, "src0:0:8 sdst:16:7"),
     make_layout("SOPC", "101111110", (16, 7), 4, "src0:0:8 src1:8:8"),

@@ -331,7 +331,8 @@ def make_fault(kernel: Kernel, record: FaultRecord, memory: Memory) -> Fault:
     ):
         message += f" ({near})"
     if instruction is not None and "no semantics" in message:
-        message = f"{text.split(' ')[0]}: {message} on {kernel.code.arch}"
+        name = text if instruction.mnemonic == "unknown" else instruction.mnemonic
+        message = f"{name}: {message} on {kernel.code.arch}"
     where = Where(
         kernel=kernel.name,
         pc=record.pc,

@@ -1,6 +1,6 @@
 """A decoded instruction → one line as LLVM's disassembler writes it, modifiers included.
 
-Waits and hardware registers show their raw immediate.
+Waits, delays, messages and hardware registers show their immediate as a number.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ def write_text(i: Instruction) -> str:
     """Mnemonic, operands, modifiers."""
     if i.parts:
         return " :: ".join(write_text(part) for part in i.parts)
+    if i.mnemonic == "unknown":
+        return " ".join(("unknown", *(f"{word:#010x}" for word in i.fields.values())))
     operands = ", ".join(write_operands(i))
     return " ".join(item for item in (i.mnemonic, operands, *write_modifiers(i)) if item)
 
@@ -31,12 +33,18 @@ def write_operands(i: Instruction) -> Iterator[str]:
     if i.format == "MUBUF":
         yield from write_buffer(i)
         return
+    if i.mnemonic.startswith("s_setreg"):
+        yield f"{i.fields['simm16']:#x}"
+        yield i.operands[-1].text(i.generation)
+        return
     for item in i.operands:
         if i.format != "VOPD" or item.field != "vcc":
             yield write_source(i, item)
+    if i.mnemonic.startswith("s_sendmsg_rtn"):  # the message stands where others have a source
+        yield f"{i.fields['src0']:#x}"
     if i.format == "SMEM" and i.operand("sbase"):
         yield from write_scalar_offset(i)
-    if i.format in ("SOPP", "SOPK") and "literal" not in i.fields and i.fields.get("simm16", 0) is not None:
+    if i.format in ("SOPP", "SOPK") and "literal" not in i.fields:
         yield from write_immediate(i)
 
 
