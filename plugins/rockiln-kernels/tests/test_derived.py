@@ -9,14 +9,17 @@ import pytest
 
 from harness.case import Case
 from harness.derived import ROW_STEP, derive_cases
+from harness.derived_specials import KINDS, list_able, list_lacking, list_missing, list_unstrided
 from harness.execute import PLACES, EmulatedMachine, describe_call, execute, pick_place, prepare
 from harness.judge import compute_reference, list_emulated_cases, make_cases
+from harness.tolerance import allow_error
 from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.call import Accepted, check_call
 from rockiln_kernels.pack.build import Pack, build_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.table import make_family_variants, read_table
+from rockiln_kernels.wanted_table import read_wishes
 
 CARRIES = 1 << 32
 
@@ -205,3 +208,46 @@ def test_every_number_of_values_has_a_nan() -> None:
 def test_heads_fill_a_program() -> None:
     shapes = [case.arrays["x"].shape for case in list_emulated_cases("rope", "f16") if case.name.startswith("heads")]
     assert {(1, 20, 144), (1, 12, 288), (1, 6, 576)} == set(shapes)
+
+
+@pytest.mark.parametrize("op", sorted(read_table()))
+def test_an_op_has_every_special_value_and_stride_that_it_can(op: str) -> None:
+    spec = read_table()[op]
+    for cell in sorted({wish.cell for wish in read_wishes() if wish.op == op and not wish.gap}):
+        cases = list_emulated_cases(op, cell)
+        assert not list_missing(spec, cell, list_lacking(spec, cell, cases)), cell
+        assert not list_unstrided(spec, cases), cell
+
+
+def test_what_is_missing_is_found() -> None:
+    spec = read_table()["fused_moe_mxfp4"]
+    cases = make_cases("fused_moe_mxfp4", "bf16")
+    lacking = list_lacking(spec, "bf16", cases)
+    assert list_missing(spec, "bf16", lacking) == set(KINDS)
+    assert lacking["x"] == set(KINDS)
+    assert lacking["gate_up_scale"] == {"nans"}
+    assert not lacking["gate_up"], "a byte of two fp4 codes is no number"
+    assert list_unstrided(spec, cases) == ["x"]
+    fnuz = list_able(read_table()["mla_decode_fp8"], "bf16-e4m3fnuz")
+    assert fnuz["cache"] == {"nans"}
+    assert fnuz["q"] == set(KINDS)
+
+
+@pytest.mark.parametrize("op", ["attention_prefill", "mla_decode", "paged_decode", "fused_moe", "gemm_mxfp8"])
+def test_special_values_are_seen_and_leave_something_finite(op: str) -> None:
+    spec = read_table()[op]
+    own = make_cases(op, "bf16")
+    before = {case.name for case in [*own, *derive_cases(spec, "bf16", own)]}
+    planted = [case for case in list_emulated_cases(op, "bf16") if case.name not in before]
+    assert {kind for case in planted for kind in KINDS if kind in case.name} >= {"zeros", "infinite"}
+    for case in planted:
+        out = compute_reference(spec, "bf16", case)["out"]
+        assert np.isfinite(out).any()
+        assert np.isfinite(out).all() == case.name.endswith(("zeros", "strides"))
+
+
+def test_the_sink_of_a_query_that_sees_no_key_is_held_exactly() -> None:
+    case = _find("paged_decode", "bf16", "several-d64-sinks")
+    lse = compute_reference(read_table()["paged_decode"], "bf16", case)["lse"]
+    assert (lse[1, 0] == case.arrays["sinks"]).all()
+    assert allow_error(lse, "f32", case.terms, case.magnitudes["lse"]).max() < 2.0**-13

@@ -14,12 +14,14 @@ from harness.case import Array, Case, draw, make_generator
 from rockiln_kernels.dtypes import DTYPES
 from rockiln_kernels.spec import OpSpec
 
-_WIDTHS = ((64, 64), (80, 80), (128, 128), (192, 128))
+WIDTHS = ((64, 64), (80, 80), (128, 128), (192, 128))
 _NOTHING = Batch(name="nothing", lengths=((150, 10), (70, 0)), heads=(1, 1), has_sinks=True)
 """Tiles of queries none of which sees a key."""
 _LOUD = 128.0
 """What the scale is multiplied with: scores of splits, and the largest of few keys and 0, are further apart than exp's
 range."""
+_UNBOUNDED = 2.0**1000
+"""Magnitudes of an lse of -inf are beyond it."""
 _TOKENS, _LATENTS = 32, 16
 """Of caches with NaN: tokens of a sequence, and sequences of latents."""
 
@@ -27,21 +29,21 @@ _TOKENS, _LATENTS = 32, 16
 def derive_attention(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
     """nothing; of caches: sinks, one-split, loud, and of fp8 ones NaN."""
     if spec.name == "attention_prefill_backward":
-        yield from make_backward_cases(cell, [_NOTHING], _WIDTHS)
+        yield from make_backward_cases(cell, [_NOTHING], WIDTHS)
     elif spec.name == "attention_prefill":
-        yield from (_make_nothing(spec, cell, width) for width in _WIDTHS)
+        yield from (make_prefill_case(spec, cell, _NOTHING, width) for width in WIDTHS)
     elif spec.name.startswith(("paged_decode", "mla_decode")):
         yield from _derive_cached(spec, cell, cases)
         if "Q" in spec.cell_dtypes(cell):
             yield from _derive_nans(spec, cell)
 
 
-def _make_nothing(spec: OpSpec, cell: str, width: tuple[int, int]) -> Case:
-    arrays, scalars = draw_batch(spec.name, cell, _NOTHING, width), make_scalars(_NOTHING, width)
+def make_prefill_case(spec: OpSpec, cell: str, batch: Batch, width: tuple[int, int]) -> Case:
+    """attention_prefill of a batch of one's own."""
+    arrays, scalars = draw_batch(spec.name, cell, batch, width), make_scalars(batch, width)
     out, lse = measure_batch(arrays, scalars, cell)
     sizes = {"out": out, "lse": lse}
-    name = f"{_NOTHING.name}-d{width[0]}"
-    return Case(name=name, arrays=arrays, scalars=scalars, terms=width[0], magnitudes=sizes)
+    return Case(name=f"{batch.name}-d{width[0]}", arrays=arrays, scalars=scalars, terms=width[0], magnitudes=sizes)
 
 
 def _derive_cached(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[Case]:
@@ -58,7 +60,9 @@ def _derive_cached(spec: OpSpec, cell: str, cases: Sequence[Case]) -> Iterator[C
 def _add_sinks(spec: OpSpec, cell: str, case: Case) -> Case:
     """Several sequences' heads with sinks, which take from the weights of keys and add to lse."""
     sinks = draw(make_generator(spec.name, cell, case.name, "sinks"), case.arrays["q"].shape[2:3], "f32")
-    sizes = {**case.magnitudes, "lse": case.magnitudes["lse"] + 1.0 + np.abs(sinks)}
+    own = case.magnitudes["lse"]
+    own = np.where(own < _UNBOUNDED, own, 0.0)  # of a query that sees no key, whose lse is now the sink
+    sizes = {**case.magnitudes, "lse": own + 1.0 + np.abs(sinks)}
     return replace(case, name=f"{case.name}-sinks", arrays={**case.arrays, "sinks": sinks}, magnitudes=sizes)
 
 

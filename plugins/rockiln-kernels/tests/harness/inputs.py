@@ -21,8 +21,9 @@ DERIVED: Mapping[str, tuple[str, ...]] = {
     "derived_brink": ("_and_mul", "rms_norm"),
     "derived_experts": ("fused_moe",),
     "derived_products": ("gemm", "fused_moe"),
+    "derived_specials": ("attention_", "paged_", "mla_", "fused_moe", "gemm_fp8", "gemm_mx"),
 }
-"""What derived.py calls, and words in the names of the ops that it makes cases for, or shows others how to."""
+"""What derived.py or judge.py calls, and words in the names of the ops that it makes cases for, or shows others how."""
 
 
 @lru_cache(maxsize=512)

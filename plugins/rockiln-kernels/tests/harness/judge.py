@@ -14,6 +14,7 @@ import numpy as np
 from harness.case import Array, Case
 from harness.compare import find_differences
 from harness.derived import derive_cases
+from harness.derived_specials import derive_specials
 from harness.execute import Prepared, execute, prepare
 from harness.results import find_results, make_key
 from rockiln_kernels.call import Rejected
@@ -40,8 +41,9 @@ def make_cases(op: str, cell: str) -> Sequence[Case]:
 
 def list_emulated_cases(op: str, cell: str) -> Sequence[Case]:
     """Those, and what only an emulator runs."""
-    cases = make_cases(op, cell)
-    return [*cases, *derive_cases(read_table()[op], cell, cases)]
+    spec, own = read_table()[op], make_cases(op, cell)
+    cases = [*own, *derive_cases(spec, cell, own)]
+    return [*cases, *derive_specials(spec, cell, cases)]
 
 
 def compute_reference(spec: OpSpec, cell: str, case: Case) -> Mapping[str, Array]:
