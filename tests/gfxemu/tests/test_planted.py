@@ -16,6 +16,12 @@ from gfxemu.memory import Memory
 from test_kernels import ARCHES, launch, run_matmul
 
 
+WAITS_FOUND = {"gfx90a": 18, "gfx942": 18, "gfx950": 10, "gfx1100": 26, "gfx1201": 12}
+"""One or two less than are found with Triton 3.4.0: 19 of 21, 19 of 21, 11 of 13, 28 of 46, 13 of 32."""
+MUTANTS_NOTICED = {"gfx90a": 18, "gfx942": 15, "gfx950": 13, "gfx1100": 15, "gfx1201": 17}
+"""One less, of 30."""
+
+
 def without(built: kernels.Built, picked: Callable[[Instruction], bool]) -> list[gfxemu.CodeObject]:
     """One code object for each instruction that matches, with it removed."""
     code = gfxemu.load(built.hsaco)
@@ -50,12 +56,30 @@ def is_wait(item: Instruction) -> bool:
     )
 
 
+def is_reached(arch: str, code: gfxemu.CodeObject, item: Instruction) -> bool:
+    """Whether the run comes to an instruction: no opcode in its place faults."""
+    raw = mutate.patch(code, item.address, b"\xff" * 4)
+    return isinstance(fault_of(arch, gfxemu.load(raw)), gfxemu.UnknownOpcode)
+
+
+def is_spare(code: gfxemu.CodeObject, item: Instruction) -> bool:
+    """A wait that guards nothing here: LDS fills the halves of a register in order, and a barrier's may find all done."""
+    at = code.instructions.index(item) + 1
+    near = [follower.base for follower in code.instructions[at : at + 3]]
+    fills_half = near[0].startswith("ds_") and near[0].endswith("_d16_hi")
+    return fills_half or any(name.startswith("s_barrier") for name in near)
+
+
 @pytest.mark.parametrize("arch", ARCHES)
-def test_a_missing_wait_is_found(arch: str) -> None:
-    kinds = faults_of(arch, without(kernels.build("matmul", arch), is_wait))
-    found = sum(kind is gfxemu.MissingWait or kind is gfxemu.Race for kind in kinds)
-    assert gfxemu.MissingWait in kinds
-    assert found >= len(kinds) / 3, kinds  # the others are on paths not taken, or beside another wait
+def test_every_missing_wait_that_guards_something_is_found(arch: str) -> None:
+    built = kernels.build("matmul", arch)
+    code = gfxemu.load(built.hsaco)
+    kinds = faults_of(arch, without(built, is_wait))
+    waits = [item for item in code.instructions if is_wait(item)]
+    assert kinds.count(gfxemu.MissingWait) + kinds.count(gfxemu.Race) >= WAITS_FOUND[arch]
+    assert set(kinds) <= {gfxemu.MissingWait, gfxemu.Race, int}
+    quiet = [item for item, kind in zip(waits, kinds, strict=True) if kind is int and not is_spare(code, item)]
+    assert not [item.text() for item in quiet if is_reached(arch, code, item)]
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -136,7 +160,7 @@ def test_a_register_beyond_the_descriptor_is_found(arch: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_most_single_instruction_mutants_of_a_matmul_are_noticed(arch: str) -> None:
+def test_half_of_all_single_instruction_mutants_of_a_matmul_are_noticed(arch: str) -> None:
     code = gfxemu.load(kernels.build("matmul", arch).hsaco)
     mutations = list(mutate.list_mutations(code, seed=1))
     rng = np.random.default_rng(4)
@@ -147,7 +171,7 @@ def test_most_single_instruction_mutants_of_a_matmul_are_noticed(arch: str) -> N
             noticed += not np.allclose(got, want, rtol=1e-5, atol=1e-4)
         except gfxemu.GfxemuError:
             noticed += 1
-    assert noticed >= 12  # raw, equivalent ones included
+    assert noticed >= MUTANTS_NOTICED[arch]  # raw, equivalent ones included
 
 
 EXCHANGE = """
