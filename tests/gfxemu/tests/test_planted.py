@@ -15,7 +15,6 @@ from gfxemu.instruction import Instruction
 from gfxemu.memory import Memory
 from test_kernels import ARCHES, launch, run_matmul
 
-
 WAITS_FOUND = {"gfx90a": 18, "gfx942": 18, "gfx950": 10, "gfx1100": 26, "gfx1201": 12}
 """One or two less than are found with Triton 3.4.0: 19 of 21, 19 of 21, 11 of 13, 28 of 46, 13 of 32."""
 MUTANTS_NOTICED = {"gfx90a": 18, "gfx942": 15, "gfx950": 13, "gfx1100": 15, "gfx1201": 17}
@@ -63,7 +62,7 @@ def is_reached(arch: str, code: gfxemu.CodeObject, item: Instruction) -> bool:
 
 
 def is_spare(code: gfxemu.CodeObject, item: Instruction) -> bool:
-    """A wait that guards nothing here: LDS fills the halves of a register in order, and a barrier's may find all done."""
+    """A wait that guards nothing: LDS fills halves of a register in order, and before a barrier all may be done."""
     at = code.instructions.index(item) + 1
     near = [follower.base for follower in code.instructions[at : at + 3]]
     fills_half = near[0].startswith("ds_") and near[0].endswith("_d16_hi")
