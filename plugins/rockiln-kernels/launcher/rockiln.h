@@ -109,7 +109,8 @@ ROCKILN_API void rockiln_close_runtime(rockiln_runtime *runtime); /* after its p
 ROCKILN_API rockiln_status rockiln_count_devices(rockiln_runtime *runtime, int32_t *out); /* no GPU: ROCKILN_NO_DEVICE */
 ROCKILN_API rockiln_status rockiln_read_device(rockiln_runtime *runtime, int32_t device, rockiln_device_facts *out);
 
-/* Open a pack's folder. Reads index.bin; code objects are mapped when they are first needed. Needs no GPU. */
+/* Open a pack's folder. Reads index.bin; code objects are mapped when they are first needed, and refused with
+ * ROCKILN_BAD_PACK where they are not those that the pack was made with. Needs no GPU. */
 ROCKILN_API rockiln_status rockiln_open_pack(rockiln_runtime *runtime, const char *folder, rockiln_pack **out);
 ROCKILN_API void rockiln_close_pack(rockiln_pack *pack);
 ROCKILN_API const char *rockiln_pack_arch(const rockiln_pack *pack);

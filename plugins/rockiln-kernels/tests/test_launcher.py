@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,8 @@ from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.launcher import Launcher, LaunchError, LoadedKernel, LoadedPack, Status, open_library
 from rockiln_kernels.pack.build import Pack, build_pack, hash_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
-from rockiln_kernels.pack.index import INDEX_NAME, dump_index
+from rockiln_kernels.pack.index import dump_index
+from rockiln_kernels.pack.intact import INDEX_NAME, seal_index
 from rockiln_kernels.pack.manifest import Manifest
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.table import make_family_variants
@@ -226,7 +228,35 @@ def test_a_damaged_code_object_is_refused(hip: FakeHip, folder: Path, values: li
     assert "the pack is damaged" in str(error)
 
 
-def test_every_cut_and_every_changed_byte_of_an_index_are_refused_or_read(hip: FakeHip, folder: Path) -> None:
+def test_code_with_a_changed_byte_is_refused_by_name(
+    hip: FakeHip, folder: Path, values: list[tuple[str, float]]
+) -> None:
+    [code] = folder.glob("*.hsaco")
+    whole = code.read_bytes()
+    for place in range(0, len(whole), 501):
+        code.write_bytes(_flip(whole, place))
+        error = _refuse(hip.open_launcher().open_pack(folder).find_kernel(code.stem), values)
+        assert error.status is Status.BAD_PACK
+        assert f"{code} has other bytes than its sha256 says: the pack is damaged" in str(error)
+    assert hip.count("loads") == 0
+    code.write_bytes(whole)
+    hip.open_launcher().open_pack(folder).find_kernel(code.stem).launch((1, 1, 1), values)
+
+
+@pytest.mark.parametrize("size", [1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129, 100_003])
+def test_a_files_sha256_is_that_of_any_length(
+    hip: FakeHip, pack: Pack, folder: Path, values: list[tuple[str, float]], size: int
+) -> None:
+    [(key, entry)] = pack.manifest.kernels.items()
+    code = b"\xa5" * size
+    for digest, status in ((hashlib.sha256(code), Status.DRIVER), (hashlib.sha256(b""), Status.BAD_PACK)):
+        changed = replace(entry, size_bytes=size, sha256=digest.hexdigest())
+        (folder / INDEX_NAME).write_bytes(dump_index(replace(pack.manifest, kernels={key: changed})))
+        (folder / entry.file).write_bytes(code)
+        assert _refuse(hip.open_launcher().open_pack(folder).find_kernel(key), values).status is status
+
+
+def test_every_cut_and_every_changed_byte_of_an_index_are_refused(hip: FakeHip, folder: Path) -> None:
     launcher = hip.open_launcher()
     whole = (folder / INDEX_NAME).read_bytes()
     for length in range(0, len(whole), 7):
@@ -234,9 +264,24 @@ def test_every_cut_and_every_changed_byte_of_an_index_are_refused_or_read(hip: F
         with pytest.raises(LaunchError):
             launcher.open_pack(folder)
     for place in range(len(whole)):
-        (folder / INDEX_NAME).write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        (folder / INDEX_NAME).write_bytes(_flip(whole, place))
+        with pytest.raises(LaunchError) as caught:
+            launcher.open_pack(folder)
+        assert caught.value.status is Status.BAD_PACK
+
+
+def test_an_index_with_a_sha256_that_fits_is_not_trusted_either(hip: FakeHip, folder: Path) -> None:
+    launcher = hip.open_launcher()
+    whole = (folder / INDEX_NAME).read_bytes()
+    cut = [whole[:length] for length in range(104, len(whole), 7)]
+    for content in (*cut, *(_flip(whole, place) for place in range(len(whole)))):
+        (folder / INDEX_NAME).write_bytes(seal_index(content[:72], content[104:]))
         with suppress(LaunchError):  # a changed name or number can be valid; nothing else may come of it
             launcher.open_pack(folder)
+
+
+def _flip(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
 
 
 def test_the_index_is_the_manifests(pack: Pack) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from fake_hip.libraries import FAKE, build_launcher, compile_cpp
 from fake_hip.machine import FakeHip
 from random_calls.planned import plan_manifest
 from rockiln_kernels.launcher import Launcher, LaunchError, Status
-from rockiln_kernels.pack.index import INDEX_NAME, dump_index
+from rockiln_kernels.pack.index import dump_index
+from rockiln_kernels.pack.intact import INDEX_NAME
 
 SHARED_BYTES = 100_000
 
@@ -31,6 +33,7 @@ def folder(tmp_path: Path) -> Path:
     manifest = plan_manifest("gfx942")
     key = next(key for key, entry in manifest.kernels.items() if entry.source == "rms_norm")
     entry = replace(manifest.kernels[key], symbol="norm", file="norm.cubin", size_bytes=4, shared_bytes=SHARED_BYTES)
+    entry = replace(entry, sha256=hashlib.sha256(b"CODE").hexdigest())
     (tmp_path / INDEX_NAME).write_bytes(dump_index(replace(manifest, arch="sm_90", kernels={"norm": entry})))
     (tmp_path / "norm.cubin").write_bytes(b"CODE")
     return tmp_path

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from random_calls.planned import plan_manifest, write_planned
+from rockiln_kernels.pack.intact import seal_lines
 from rockiln_kernels.pack.manifest import FILE_NAME, Manifest
 from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts, dump_parts
 from rockiln_kernels.selection.host import open_pack
@@ -53,24 +54,26 @@ def test_an_op_that_the_pack_does_not_know_has_an_empty_part(folder: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"parts\.jsonl: line 1 is missing or damaged"),
-        ("[]\n", "line 1 is no object"),
+        ("[]\n", r"parts\.jsonl: line 1 is no object"),
         ("{}\n", "line 1 lacks 'arch'"),
+        ("{\n", "line 1 is missing or damaged"),
     ],
 )
 def test_damaged_parts_are_named(text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / PARTS_NAME).write_text(text, encoding="utf-8")
+    (tmp_path / PARTS_NAME).write_bytes(seal_lines(text.encode()))
     with pytest.raises(ValueError, match=message):
         ManifestParts(tmp_path)
 
 
-def test_a_cut_file_is_damaged_where_it_is_read(manifest: Manifest, tmp_path: Path) -> None:
-    text = dump_parts(manifest)
-    (tmp_path / PARTS_NAME).write_text(text[: len(text) // 2], encoding="utf-8")
-    parts = ManifestParts(tmp_path)
-    assert parts.find_part(min(read_table())).arch == "gfx942"
-    with pytest.raises(ValueError, match="is missing or damaged"):
-        parts.find_part(max(read_table()))
+def test_every_changed_byte_and_every_cut_are_seen(tmp_path: Path) -> None:
+    whole = dump_parts(plan_manifest("gfx942", "rms_norm")).encode()
+    changed = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(0, len(whole), 997)]
+    for content in (*changed, *(whole[:length] for length in range(0, len(whole), 997)), whole + b"\n", b""):
+        (tmp_path / PARTS_NAME).write_bytes(content)
+        with pytest.raises(ValueError, match=r"parts\.jsonl has other bytes than its sha256 says"):
+            ManifestParts(tmp_path)
+    (tmp_path / PARTS_NAME).write_bytes(whole)
+    assert ManifestParts(tmp_path).arch == "gfx942"
 
 
 PROBE = """

@@ -28,8 +28,12 @@ WORDS = ["explain", "rms_norm", "--arch", "gfx942", "--array", "x=bf16[4,4096]",
 
 
 @pytest.fixture(scope="module")
-def pack() -> InstalledPack:
-    return InstalledPack(folder=Path("pack"), manifest=plan_manifest("gfx942"), sha256=SHA)
+def pack(tmp_path_factory: pytest.TempPathFactory) -> InstalledPack:
+    """The planned one, with code objects as it plans them: empty ones."""
+    folder, manifest = tmp_path_factory.mktemp("pack"), plan_manifest("gfx942")
+    for entry in manifest.kernels.values():
+        (folder / entry.file).touch()
+    return InstalledPack(folder=folder, manifest=manifest, sha256=SHA)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from rockiln_kernels.call import Rejected
 from rockiln_kernels.cli import EXIT_DAMAGED, EXIT_OK, EXIT_UNAVAILABLE, EXIT_USAGE, EXIT_WRONG, main
 from rockiln_kernels.pack.build import Pack, build_pack, hash_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
-from rockiln_kernels.pack.index import INDEX_NAME
+from rockiln_kernels.pack.intact import INDEX_NAME
 from rockiln_kernels.pack.manifest import FILE_NAME
 from rockiln_kernels.pack.parts import PARTS_NAME
 from rockiln_kernels.pack.toolchain import find_toolchain

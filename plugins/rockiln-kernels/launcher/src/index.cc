@@ -1,4 +1,5 @@
-// index.bin -> Index. Nothing in the file is trusted: every offset and size is checked before it is used.
+// index.bin -> Index. Nothing in the file is trusted: its own sha256 is compared, and still every offset and size is
+// checked before it is used.
 #include "index.h"
 
 #include <algorithm>
@@ -11,14 +12,17 @@ namespace rockiln {
 namespace {
 
 constexpr char kMagic[8] = {'R', 'K', 'P', 'A', 'C', 'K', 0, 0};
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHeaderBytes = 72, kKernelBytes = 48, kArgumentBytes = 20;
+constexpr std::uint32_t kVersion = 2;
+constexpr std::size_t kHeaderBytes = 104, kKernelBytes = 80, kArgumentBytes = 20;
+constexpr std::size_t kOwnHashAt = 72;  // of all the file but itself
 
 class Reader {
  public:
   explicit Reader(const std::string& path) : path_(path), file_(path) {
     if (file_.size() < kHeaderBytes || std::memcmp(file_.data(), kMagic, sizeof kMagic) != 0) refuse("no pack index");
-    if (number(8) != kVersion) refuse("index version " + std::to_string(number(8)) + ", this library reads 1");
+    if (number(8) != kVersion)
+      refuse("index version " + std::to_string(number(8)) + ", this library reads " + std::to_string(kVersion));
+    if (hash() != digest(kOwnHashAt)) refuse("has other bytes than its sha256 says: the pack is damaged");
     kernels_ = number(12);
     arguments_ = number(16);
     strings_at_ = kHeaderBytes + kernels_ * kKernelBytes + arguments_ * kArgumentBytes;
@@ -57,6 +61,19 @@ class Reader {
     return reinterpret_cast<const char*>(file_.data()) + start;  // ends: the last byte of the file is 0
   }
 
+  Digest hash() const {
+    Sha256 hash;
+    hash.add(file_.data(), kOwnHashAt);
+    hash.add(file_.data() + kHeaderBytes, file_.size() - kHeaderBytes);
+    return hash.finish();
+  }
+
+  Digest digest(std::size_t at) const {
+    Digest result;
+    std::copy_n(file_.data() + at, result.size(), result.begin());
+    return result;
+  }
+
   std::string hex(std::size_t at, std::size_t count) const {
     std::string result;
     for (std::size_t place = at; place < at + count; ++place) {
@@ -67,8 +84,8 @@ class Reader {
   }
 
   KernelEntry kernel(std::size_t at) const {
-    KernelEntry entry{text(at), text(at + 4), text(at + 8), text(at + 12), 0, number(at + 24), number(at + 28),
-                      number(at + 32), {}};
+    KernelEntry entry{text(at), text(at + 4), text(at + 8), text(at + 12), 0, digest(at + 48), number(at + 24),
+                      number(at + 28), number(at + 32), {}};
     std::memcpy(&entry.size_bytes, file_.data() + at + 16, sizeof entry.size_bytes);
     const std::size_t first = number(at + 36), count = number(at + 40);
     if (first > arguments_ || count > arguments_ - first) refuse(entry.key + " has arguments outside");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../rockiln.h"
+#include "sha256.h"
 
 namespace rockiln {
 
@@ -27,6 +28,7 @@ struct KernelEntry {
   std::string symbol;
   std::string file;
   std::uint64_t size_bytes;
+  Digest sha256;  // of the file
   std::uint32_t threads;
   std::uint32_t shared_bytes;
   std::uint32_t kernarg_bytes;

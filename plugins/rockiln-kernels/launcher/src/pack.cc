@@ -51,8 +51,11 @@ void* rockiln_kernel::load_function(int device) const {
   if (void* function = find_function(device)) return function;
   auto image = std::make_unique<rockiln::MappedFile>(pack->folder + "/" + entry->file);
   if (image->size() != entry->size_bytes)
-    fail(ROCKILN_BAD_PACK, entry->file + " has " + std::to_string(image->size()) + " bytes, not " +
-                               std::to_string(entry->size_bytes) + ": the pack is damaged");
+    fail(ROCKILN_BAD_PACK, pack->folder + "/" + entry->file + " has " + std::to_string(image->size()) +
+                               " bytes, not " + std::to_string(entry->size_bytes) + ": the pack is damaged");
+  if (rockiln::hash_bytes(image->data(), image->size()) != entry->sha256)
+    fail(ROCKILN_BAD_PACK, pack->folder + "/" + entry->file +
+                               " has other bytes than its sha256 says: the pack is damaged");
   pack->modules_.reserve(pack->modules_.size() + 1);  // so that nothing fails once the module is loaded
   pack->images_.reserve(pack->images_.size() + 1);
   const auto loaded =

@@ -23,6 +23,7 @@ from rockiln_kernels.archs import ARCHS, Arch
 from rockiln_kernels.call import Accepted
 from rockiln_kernels.pack.build import Pack, build_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
+from rockiln_kernels.pack.index import VERSION
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.table import make_family_variants, read_families, read_table
 from rockiln_kernels.variant import Variant
@@ -62,7 +63,12 @@ def make_pack(arch: Arch, folder: Path) -> None:
     calls.mkdir()
     for number, content in enumerate(_make_calls(pack)):
         np.savez(calls / f"{number:03}.npz", **content)
-    (folder / MAGIC).write_text(json.dumps({"rotation": read_rotation(), "nightly": NIGHTLY}))
+    (folder / MAGIC).write_text(json.dumps(_describe_packs()))
+
+
+def _describe_packs() -> dict[str, object]:
+    """What packs that are kept must be of."""
+    return {"rotation": read_rotation(), "nightly": NIGHTLY, "index": VERSION}
 
 
 def _make_calls(pack: Pack) -> Iterator[dict[str, Any]]:
@@ -105,7 +111,7 @@ def main(folder: Path) -> None:
     archs = os.environ.get("ROCKILN_FAKE_ARCHS", ",".join(FOUR)).split(",")
     for name in archs:
         made = folder / name / MAGIC
-        if not made.is_file() or json.loads(made.read_text()) != {"rotation": read_rotation(), "nightly": NIGHTLY}:
+        if not made.is_file() or json.loads(made.read_text()) != _describe_packs():
             import shutil
 
             shutil.rmtree(folder / name, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from rockiln_kernels.pack.cache import CompileCache, make_cache_key, make_kernel
 from rockiln_kernels.pack.compile_apart import Outcome, compile_apart
 from rockiln_kernels.pack.compile_kernel import Compiled, NotCompiled
 from rockiln_kernels.pack.describe import describe_kernel, describe_variant
-from rockiln_kernels.pack.index import INDEX_NAME, dump_index
+from rockiln_kernels.pack.index import dump_index
+from rockiln_kernels.pack.intact import INDEX_NAME, find_code_fault, hash_file
 from rockiln_kernels.pack.lint import lint_kernel
 from rockiln_kernels.pack.manifest import (
     FILE_NAME,
@@ -107,7 +107,7 @@ def find_foreign(folder: Path) -> str:
 
 def hash_pack(folder: Path) -> str:
     """sha256 of a pack: over its manifest, which holds the hash of every code object."""
-    return hashlib.sha256((folder / FILE_NAME).read_bytes()).hexdigest()
+    return hash_file(folder / FILE_NAME)
 
 
 def find_damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
@@ -115,12 +115,9 @@ def find_damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     damage = []
     if (folder / FILE_NAME).read_bytes() != dump_manifest(manifest).encode():
         damage.append(f"{FILE_NAME} is not as it was written")
-    for entry in manifest.kernels.values():
-        path = folder / entry.file
-        if not path.is_file():
-            damage.append(f"{entry.file} is missing")
-        elif hashlib.sha256(path.read_bytes()).hexdigest() != entry.sha256:
-            damage.append(f"{entry.file} has other bytes than its sha256 says")
+    find_code_fault.cache_clear()  # what is on the disk now is asked for
+    entries = manifest.kernels.values()
+    damage += [fault for entry in entries if (fault := find_code_fault(folder, entry.file, entry.sha256))]
     for name, content in ((INDEX_NAME, dump_index(manifest)), (PARTS_NAME, dump_parts(manifest).encode())):
         path = folder / name
         if not path.is_file() or path.read_bytes() != content:

@@ -6,13 +6,14 @@ import hashlib
 import struct
 
 from rockiln_kernels.archs import ARCHS
+from rockiln_kernels.pack.intact import seal_index
 from rockiln_kernels.pack.manifest import KINDS, ArgumentEntry, KernelEntry, Manifest, dump_manifest
 
-INDEX_NAME = "index.bin"
 MAGIC = b"RKPACK\0\0"
-VERSION = 1
+VERSION = 2
 _HEADER = struct.Struct("<8s7Ixxxx32s")
-_KERNEL = struct.Struct("<4IQ5Ixxxx")
+"""Behind it stands the sha256 of the file without that sha256."""
+_KERNEL = struct.Struct("<4IQ5Ixxxx32s")
 _ARGUMENT = struct.Struct("<5I")
 
 
@@ -33,7 +34,7 @@ class _Texts:
 def dump_index(manifest: Manifest) -> bytes:
     """The bytes: header, kernels sorted by the bytes of their key, arguments, texts; little endian.
 
-    Raises ValueError for an arch that is not known here.
+    Raises ValueError for an arch that is not known here, and for a sha256 that is none.
     """
     if manifest.arch not in ARCHS:
         raise ValueError(f"a pack for {manifest.arch}, which is not among {', '.join(ARCHS)}")
@@ -49,13 +50,13 @@ def dump_index(manifest: Manifest) -> bytes:
     backend = int(ARCHS[manifest.arch].backend == "cuda")
     counts = (len(manifest.kernels), len(arguments) // _ARGUMENT.size, len(texts.content))
     header = _HEADER.pack(MAGIC, VERSION, *counts, manifest.wave_lanes, arch, backend, digest)
-    return bytes(header + kernels + arguments + texts.content)
+    return seal_index(header, bytes(kernels + arguments + texts.content))
 
 
 def _dump_kernel(key: str, entry: KernelEntry, first: int, texts: _Texts) -> bytes:
     names = (texts.place(text) for text in (key, entry.source, entry.symbol, entry.file))
     numbers = (entry.threads, entry.shared_bytes, entry.kernarg_bytes, first, len(entry.args))
-    return _KERNEL.pack(*names, entry.size_bytes, *numbers)
+    return _KERNEL.pack(*names, entry.size_bytes, *numbers, bytes.fromhex(entry.sha256))
 
 
 def _dump_argument(arg: ArgumentEntry, texts: _Texts) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
@@ -13,6 +14,7 @@ from rockiln_kernels.dtypes import DTYPES
 
 SCHEMA = 1
 FILE_NAME = "manifest.json"
+_SHA256 = re.compile("[0-9a-f]{64}")
 KINDS = {"null": 0, "pointer": 1, "i32": 2, "i64": 3, "f32": 4}
 """Kinds of arguments, with the numbers of rockiln_kind in launcher/rockiln.h; 0: what the library fills in itself."""
 
@@ -188,6 +190,8 @@ def _parse_kernel(key: str, tree: Mapping[str, Any]) -> KernelEntry:
     entry = _check(key, KernelEntry(**{**tree, "args": args}))
     if entry.threads == 0 or not entry.file or "/" in entry.file or "\0" in entry.file or entry.file[0] == ".":
         raise ValueError(f"{key}: threads is {entry.threads}, file is {entry.file!r}")
+    if not _SHA256.fullmatch(entry.sha256):
+        raise ValueError(f"{key}: sha256 is {entry.sha256[:80]!r}")
     for arg in args:
         if arg.divisible_by == 0 or arg.kind not in KINDS:
             raise ValueError(f"{key}, {arg.name}: divisible_by is {arg.divisible_by}, kind is {arg.kind!r}")

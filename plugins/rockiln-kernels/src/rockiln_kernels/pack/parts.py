@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rockiln_kernels.pack.intact import are_lines_sealed, seal_lines
 from rockiln_kernels.pack.manifest import SCHEMA, Manifest, dump_manifest, parse_manifest
 
 PARTS_NAME = "parts.jsonl"
@@ -14,16 +16,15 @@ _HEAD = ("schema", "arch", "wave_lanes", "triton", "lld")
 
 
 def dump_parts(manifest: Manifest) -> str:
-    """The text: a head with the manifest's sha256 and the ops in order, then each op's part, a line each."""
+    """A head with the manifest's sha256 and the ops in order, each op's part, the sha256 of all that: a line each."""
     tree = asdict(manifest)
     keys = [*(item.key for item in manifest.variants), *(item.key for item in manifest.absent)]
     ops = sorted({key.partition("/")[0] for key in keys})
     head = {name: tree[name] for name in _HEAD}
-    import hashlib  # not where a first call waits for it
-
     digest = hashlib.sha256(dump_manifest(manifest).encode()).hexdigest()
     lines = [{**head, "manifest_sha256": digest, "ops": ops}, *(_cut_part(tree, op) for op in ops)]
-    return "".join(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n" for line in lines)
+    text = "".join(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n" for line in lines)
+    return seal_lines(text.encode()).decode()
 
 
 def _cut_part(tree: dict[str, Any], op: str) -> dict[str, Any]:
@@ -44,7 +45,10 @@ class ManifestParts:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / PARTS_NAME
-        self._lines = self._path.read_bytes().split(b"\n")
+        content = self._path.read_bytes()
+        if not are_lines_sealed(content):
+            raise ValueError(f"{self._path} has other bytes than its sha256 says: the pack is damaged")
+        self._lines = content.split(b"\n")
         head = self._parse_line(0)
         try:
             self.arch, self.sha256 = str(head["arch"]), str(head["manifest_sha256"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rockiln_kernels.bind import Bound, judge_variants, pick_best
 from rockiln_kernels.call import Accepted, Call, Rejected, check_call
+from rockiln_kernels.pack.intact import find_code_fault
 from rockiln_kernels.pack.manifest import Manifest
 from rockiln_kernels.selection.host import Host
 from rockiln_kernels.selection.tuning import find_preferred
@@ -17,6 +18,7 @@ EMULATED = (
     "ROCKILN_EMULATED_OK=1 opts in"
 )
 UNCOVERED = "emulated only: the hardware record does not cover it; ROCKILN_EMULATED_OK=1 opts in"
+DAMAGED = "damaged pack"
 NO_ADAPTER = "nobody here can call it: AITER's functions take PyTorch's tensors (rockiln-torch)"
 
 
@@ -75,8 +77,10 @@ def _select_other(call: Call, host: Host, refused: Refused) -> Selection:
 
 
 def _pick_reason(refused: Refused) -> str:
-    """What a person should hear first: that only proof is missing, if that is all that is missing somewhere."""
+    """What a person should hear first: damage; that only proof is missing, if that is all that is missing somewhere."""
     reasons = list(dict.fromkeys(item.reason for item in refused))
+    if damage := [reason for reason in reasons if reason.startswith(DAMAGED)]:
+        return damage[0]
     return next((reason for reason in reasons if reason in {EMULATED, UNCOVERED}), "; ".join(reasons))
 
 
@@ -102,10 +106,15 @@ def _bind_accepted(
     alignments = {name: array.alignment for name, array in call.arrays.items()}
     keys = [item.key for item in manifest.variants if (item.op, item.cell) == (call.op, accepted.cell)]
     barred = _bar_variants(keys, host) if proven_only else {}
-    fitting, passed = judge_variants(manifest, call.op, accepted, alignments, barred)
-    if fitting:
+    while True:
+        fitting, passed = judge_variants(manifest, call.op, accepted, alignments, barred)
+        if not fitting:
+            break
         preferred = find_preferred(call.op, host.arch, accepted.cell, accepted.names)
-        return pick_best(fitting, passed, preferred=preferred)
+        bound = pick_best(fitting, passed, preferred=preferred)
+        if not (damage := _find_damage(bound, host)):
+            return bound
+        barred = {**barred, bound.variant.key: damage}
     if passed:
         return tuple(RejectedCandidate(candidate=item.key, reason=item.reason) for item in passed)
     start = f"{call.op}/{accepted.cell}/"
@@ -123,6 +132,19 @@ def _bar_variants(keys: list[str], host: Host) -> Mapping[str, str]:
     passed = record.passed if record else ()
     unproven = UNCOVERED if record else EMULATED
     return {**{key: unproven for key in keys if key not in passed}, **failed}
+
+
+def _find_damage(bound: Bound, host: Host) -> str:
+    """Why the record does not vouch for what would run: a code object that is not the one that was right.
+
+    Nothing vouches for what is only emulated; librockiln compares it, too, when it loads it.
+    """
+    if host.pack is None or not _is_proven(bound, host):
+        return ""
+    kernels = {launch.key: launch.kernel for launch in bound.launches}.values()
+    folder = host.pack.folder
+    faults = (find_code_fault(folder, kernel.file, kernel.sha256) for kernel in kernels)
+    return next((f"{DAMAGED} {folder}: {fault}" for fault in faults if fault), "")
 
 
 def _is_proven(bound: Bound, host: Host) -> bool:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rockiln_kernels.call import Call
+from rockiln_kernels.pack.intact import INDEX_NAME, find_index_fault, hash_file
 from rockiln_kernels.pack.manifest import FILE_NAME, Manifest, read_manifest
 from rockiln_kernels.pack.parts import PARTS_NAME, ManifestParts
 from rockiln_kernels.selection.records import SHIPPED, HardwareRecord, find_record, find_user_folder, read_records
@@ -84,11 +85,17 @@ def find_pack(arch: str) -> Path | None:
 
 @lru_cache(maxsize=8)
 def open_pack(folder: Path) -> InstalledPack:
-    """A pack's manifest, read once in this process: op by op where it has parts.jsonl, else as a whole."""
-    if (folder / PARTS_NAME).is_file():
-        parts = ManifestParts(folder)
-        return InstalledPack(folder=folder, manifest=parts, sha256=parts.sha256)
-    import hashlib  # not where a first call waits for it
+    """A pack's manifest, read once in this process: op by op where it has parts.jsonl, else as a whole.
 
-    digest = hashlib.sha256((folder / FILE_NAME).read_bytes()).hexdigest()
-    return InstalledPack(folder=folder, manifest=read_manifest(folder), sha256=digest)
+    The sha256 is computed of manifest.json; what is made of that and read instead of it has to be of the same.
+    Raises ValueError for a damaged pack. Code objects are compared when a variant of theirs is chosen, and loaded.
+    """
+    digest = hash_file(folder / FILE_NAME)
+    is_cut, index = (folder / PARTS_NAME).is_file(), folder / INDEX_NAME
+    manifest = ManifestParts(folder) if is_cut else read_manifest(folder)
+    fault = find_index_fault(index.read_bytes(), digest) if index.is_file() else ""
+    if isinstance(manifest, ManifestParts) and manifest.sha256 != digest:
+        fault = f"{PARTS_NAME} is of another {FILE_NAME}"
+    if fault:
+        raise ValueError(f"{folder} is damaged: {fault}; install or build it anew")
+    return InstalledPack(folder=folder, manifest=manifest, sha256=digest)
