@@ -124,6 +124,16 @@ def test_a_grid_beyond_the_devices_limits_is_refused(
     assert _refuse(kernel, values, grid).status is Status.LIMIT
 
 
+@pytest.mark.parametrize("grid", [(2**32 + 1, 1, 1), (1, 2**33, 1), (1, 1, -1)])
+def test_a_grid_beyond_32_bits_is_refused_and_not_cut(
+    hip: FakeHip, kernel: LoadedKernel, values: list[tuple[str, float]], grid: tuple[int, int, int]
+) -> None:
+    with pytest.raises(LaunchError, match=f"a grid of {grid[0]} x {grid[1]} x {grid[2]} workgroups") as caught:
+        kernel.launch(grid, values)
+    assert caught.value.status == Status.LIMIT
+    assert hip.count("launches") == 0
+
+
 def test_more_lds_or_threads_than_the_device_has_are_refused(
     hip: FakeHip, pack: Pack, folder: Path, values: list[tuple[str, float]]
 ) -> None:

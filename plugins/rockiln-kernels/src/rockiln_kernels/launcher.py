@@ -220,7 +220,12 @@ class LoadedKernel:
         op: str = "",
         shapes: str = "",
     ) -> None:
-        """Check and launch. `values`: kind and value of each argument of the manifest that is not `null`."""
+        """Check and launch. `values`: kind and value of each argument of the manifest that is not `null`.
+
+        Raises LaunchError for what librockiln or the driver refuses, and for a grid that the ABI's 32 bits cannot hold.
+        """
+        if not all(0 <= count < 2**32 for count in grid):  # ctypes would take the low bits
+            raise LaunchError(Status.LIMIT, f"{op or self.key}: a grid of {' x '.join(map(str, grid))} workgroups")
         array = (ValueStruct * len(values))(*(make_value(kind, value) for kind, value in values))
         call = CallStruct(
             struct_bytes=ctypes.sizeof(CallStruct),
