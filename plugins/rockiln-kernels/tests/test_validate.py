@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,19 @@ def test_calls_with_indices_and_codes_are_validated(
     [path] = (tmp_path / "records").iterdir()
     record = json.loads(path.read_text(encoding="utf-8"))
     assert (len(record["passed"]), record["failed"], record["not_run"]) == (len(chosen), {}, {})
+
+
+def test_a_variant_of_an_op_that_is_not_known_is_not_run(words: list[str], tmp_path: Path, pack: Pack) -> None:
+    first, *rest = pack.manifest.variants
+    changed = [replace(first, op="newer_op"), replace(first, cell="bf16-bf17"), *rest]
+    write_pack(replace(pack, manifest=replace(pack.manifest, variants=tuple(changed))), tmp_path / "pack")
+    hip = FakeHip()
+    assert main(words) == EXIT_OK
+    assert hip.fault is None
+    [path] = (tmp_path / "records").iterdir()
+    record = json.loads(path.read_text())
+    assert record["passed"] == [item.key for item in rest]
+    assert record["not_run"]["newer_op/bf16/row1024"] == "newer_op for bf16 is no op that is known here"
 
 
 def test_a_difference_beyond_the_tolerance_is_told() -> None:

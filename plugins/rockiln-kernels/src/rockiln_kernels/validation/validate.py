@@ -49,11 +49,15 @@ def validate_pack(
     times_us: dict[str, float] = {}
     for number, variant in enumerate(variants):
         advance(number, len(variants))
-        drawn = draw_inputs(read_table()[variant.op], manifest, variant, elements)
+        spec = read_table().get(variant.op)
+        if spec is None or variant.cell not in spec.cells:
+            not_run[variant.key] = f"{variant.op} for {variant.cell} is no op that is known here"
+            continue
+        drawn = draw_inputs(spec, manifest, variant, elements)
         if isinstance(drawn, Rejected):
             not_run[variant.key] = drawn.reason
             continue
-        fault, time_us = _try_variant(pack, memory, read_table()[variant.op], variant, drawn)
+        fault, time_us = _try_variant(pack, memory, spec, variant, drawn)
         if fault:
             failed[variant.key] = fault
         else:
