@@ -323,7 +323,7 @@ def gfxemu_sanitize(session: nox.Session) -> None:
     project = nox.project.load_toml(ROOT / "tests" / "gfxemu" / "pyproject.toml")
     session.install("--quiet", "-e", "./tests/gfxemu", *nox.project.dependency_groups(project, "test"))
     session.chdir("tests/gfxemu")
-    files = session.posargs or ("tests/test_alu.py", "tests/test_kernels.py", "tests/test_hip.py")
+    files = session.posargs or [f"tests/test_{name}.py" for name in ("alu", "atomics", "hip", "kernels")]
     session.run("pytest", "-n", "2", "--dist", "worksteal", *files, env={"GFXEMU_SANITIZE": "undefined"})
 
 
