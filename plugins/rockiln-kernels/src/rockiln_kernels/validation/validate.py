@@ -49,15 +49,11 @@ def validate_pack(
     times_us: dict[str, float] = {}
     for number, variant in enumerate(variants):
         advance(number, len(variants))
-        spec = read_table().get(variant.op)
-        if spec is None or variant.cell not in spec.cells:
-            not_run[variant.key] = f"{variant.op} for {variant.cell} is no op that is known here"
-            continue
-        drawn = draw_inputs(spec, manifest, variant, elements)
+        drawn = _draw_known(manifest, variant, elements)
         if isinstance(drawn, Rejected):
             not_run[variant.key] = drawn.reason
             continue
-        fault, time_us = _try_variant(pack, memory, spec, variant, drawn)
+        fault, time_us = _try_variant(pack, memory, read_table()[variant.op], variant, drawn)
         if fault:
             failed[variant.key] = fault
         else:
@@ -73,6 +69,13 @@ def validate_pack(
         not_run=not_run,
         times_us=times_us,
     )
+
+
+def _draw_known(manifest: Manifest, variant: VariantEntry, elements: int) -> Drawn | Rejected:
+    spec = read_table().get(variant.op)
+    if spec is None or variant.cell not in spec.cells:
+        return Rejected(reason=f"{variant.op} for {variant.cell} is no op that is known here")
+    return draw_inputs(spec, manifest, variant, elements)
 
 
 def _try_variant(
