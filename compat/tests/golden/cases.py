@@ -221,8 +221,8 @@ FP8 = np.concatenate((
 )).astype(np.float32)  # fmt: skip
 """64 numbers: ties, those below the normal, the largest of each kind, and beyond."""
 FP6 = np.concatenate((np.arange(32) / 16, -np.arange(16) / 2, (28.0, 30.0, -31.0, 1e9, 7.5, 7.25, -7.75, 6.0),
-                      (2.0**-4, 2.0**-5, -(2.0**-6), 1.1875, 1.3125, -2.625, 26.0, 22.0)))  # fmt: skip
-FP6 = FP6.astype(np.float32)
+                      (2.0**-4, 2.0**-5, -(2.0**-6), 1.1875, 1.3125, -2.625, 26.0, 22.0)),
+                     dtype=np.float32)  # fmt: skip
 """64 numbers for fp4 and fp6, likewise."""
 
 

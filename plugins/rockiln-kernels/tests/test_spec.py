@@ -70,6 +70,7 @@ def test_an_empty_array_is_contiguous_whatever_its_strides_are(x: ArrayValue) ->
         ("rms_norm", "eps", 1j, "type", "eps is 1j, no number"),
         ("topk_softmax", "top", 1.5, "type", "top is 1.5, not a whole number"),
         ("topk_softmax", "top", float("inf"), "type", "top is inf, not a whole number"),
+        ("topk_softmax", "top", 10**400, "value", "top is not within 1 and the number of experts"),
         ("topk_softmax", "renormalise", 2, "type", "renormalise is 2, not bool"),
     ],
 )

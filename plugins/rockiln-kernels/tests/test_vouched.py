@@ -12,12 +12,13 @@ from rockiln_kernels.archs import ARCHS
 from rockiln_kernels.cli import EXIT_DAMAGED, main
 from rockiln_kernels.pack.build import Pack, build_pack, hash_pack, write_pack
 from rockiln_kernels.pack.cache import CompileCache, find_cache_folder
-from rockiln_kernels.pack.intact import INDEX_NAME, find_code_fault
+from rockiln_kernels.pack.intact import INDEX_NAME
 from rockiln_kernels.pack.manifest import FILE_NAME, dump_manifest
 from rockiln_kernels.pack.parts import PARTS_NAME
 from rockiln_kernels.pack.toolchain import find_toolchain
 from rockiln_kernels.selection import Host, Selection, explain, read_host
 from rockiln_kernels.selection.call_text import parse_call
+from rockiln_kernels.selection.explain_call import find_code_fault_once
 from rockiln_kernels.selection.host import open_pack
 from rockiln_kernels.selection.records import SCHEMA, HardwareRecord, write_record
 from rockiln_kernels.table import make_family_variants
@@ -45,7 +46,7 @@ def folder(pack: Pack, tmp_path: Path) -> Path:
 
 def _read(folder: Path) -> Host:
     open_pack.cache_clear()  # each is another process
-    find_code_fault.cache_clear()
+    find_code_fault_once.cache_clear()
     return read_host(ARCH.name, {"ROCKILN_RECORDS": str(folder.parent / "records")}, folder)
 
 

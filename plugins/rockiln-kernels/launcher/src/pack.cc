@@ -49,13 +49,13 @@ rockiln_pack::~rockiln_pack() {
 void* rockiln_kernel::load_function(int device) const {
   const std::lock_guard<std::mutex> lock(pack->mutex_);
   if (void* function = find_function(device)) return function;
-  auto image = std::make_unique<rockiln::MappedFile>(pack->folder + "/" + entry->file);
+  const std::string path = pack->folder + "/" + entry->file;
+  auto image = std::make_unique<rockiln::MappedFile>(path);
   if (image->size() != entry->size_bytes)
-    fail(ROCKILN_BAD_PACK, pack->folder + "/" + entry->file + " has " + std::to_string(image->size()) +
-                               " bytes, not " + std::to_string(entry->size_bytes) + ": the pack is damaged");
+    fail(ROCKILN_BAD_PACK, path + " has " + std::to_string(image->size()) + " bytes, not " +
+                               std::to_string(entry->size_bytes) + ": the pack is damaged");
   if (rockiln::hash_bytes(image->data(), image->size()) != entry->sha256)
-    fail(ROCKILN_BAD_PACK, pack->folder + "/" + entry->file +
-                               " has other bytes than its sha256 says: the pack is damaged");
+    fail(ROCKILN_BAD_PACK, path + " has other bytes than its sha256 says: the pack is damaged");
   pack->modules_.reserve(pack->modules_.size() + 1);  // so that nothing fails once the module is loaded
   pack->images_.reserve(pack->images_.size() + 1);
   const auto loaded =

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isnan
-from numbers import Real
+from numbers import Integral, Real
 from typing import Literal
 
 from rockiln_kernels.dtypes import DTYPES
@@ -128,9 +128,10 @@ def _bind_scalars(spec: OpSpec, call: Call) -> dict[str, Value]:
 def _check_number(scalar: ScalarSpec, value: Value) -> None:
     if not isinstance(value, Real):
         raise _Misfit(f"{scalar.name} is {value!r}, no number", "type")
-    if isnan(value):
+    is_whole = isinstance(value, Integral)  # of any size: not all of them can be a float
+    if not is_whole and isnan(value):
         raise _Misfit(f"{scalar.name} is NaN")
-    if scalar.kind == "i32" and not float(value).is_integer():
+    if scalar.kind == "i32" and not (is_whole or float(value).is_integer()):
         raise _Misfit(f"{scalar.name} is {value!r}, not a whole number", "type")
     if scalar.kind == "bool" and value not in (0, 1):
         raise _Misfit(f"{scalar.name} is {value!r}, not bool", "type")

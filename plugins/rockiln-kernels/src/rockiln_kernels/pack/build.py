@@ -115,7 +115,6 @@ def find_damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     damage = []
     if (folder / FILE_NAME).read_bytes() != dump_manifest(manifest).encode():
         damage.append(f"{FILE_NAME} is not as it was written")
-    find_code_fault.cache_clear()  # what is on the disk now is asked for
     entries = manifest.kernels.values()
     damage += [fault for entry in entries if (fault := find_code_fault(folder, entry.file, entry.sha256))]
     for name, content in ((INDEX_NAME, dump_index(manifest)), (PARTS_NAME, dump_parts(manifest).encode())):

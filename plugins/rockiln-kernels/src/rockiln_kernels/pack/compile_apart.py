@@ -75,13 +75,19 @@ def _begin(folder: str) -> None:
 
 
 @contextmanager
-def _start_workers(jobs: int) -> Iterator[_Workers]:
-    workers = _Workers(jobs)
+def _stop_if_left(workers: _Workers) -> Iterator[_Workers]:
+    """Workers that go on after the block, unless it is left by an exception."""
     try:
         yield workers
     except BaseException:
         workers.stop()
         raise
+
+
+@contextmanager
+def _start_workers(jobs: int) -> Iterator[_Workers]:
+    with _stop_if_left(_Workers(jobs)) as workers:
+        yield workers
     workers.close()
 
 
@@ -89,13 +95,9 @@ def _compile_together(
     kernels: Mapping[str, Kernel], arch: Arch, toolchain: Toolchain, jobs: int
 ) -> Iterator[tuple[str, Outcome]]:
     if jobs == 1:
-        worker = _take_worker()
-        try:
+        with _stop_if_left(_take_worker()) as worker:
             for key, kernel in kernels.items():
                 yield key, worker.submit(kernel, arch, toolchain).result()
-        except BaseException:
-            worker.stop()
-            raise
         _kept.append(worker)
         return
     with _start_workers(jobs) as workers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 from pathlib import Path
 
 INDEX_NAME = "index.bin"
@@ -17,9 +16,8 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@lru_cache(maxsize=4096)
 def find_code_fault(folder: Path, file: str, sha256: str) -> str:
-    """What is wrong with a code object of a pack; "" if it is the one of that sha256. Read once in this process."""
+    """What is wrong with a code object of a pack; "" if it is the one of that sha256."""
     try:
         found = hash_file(folder / file)
     except OSError as error:

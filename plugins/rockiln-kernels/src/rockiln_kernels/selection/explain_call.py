@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from rockiln_kernels.bind import Bound, judge_variants, pick_best
 from rockiln_kernels.call import Accepted, Call, Rejected, check_call
@@ -19,6 +20,8 @@ EMULATED = (
 )
 UNCOVERED = "emulated only: the hardware record does not cover it; ROCKILN_EMULATED_OK=1 opts in"
 DAMAGED = "damaged pack"
+find_code_fault_once = lru_cache(maxsize=4096)(find_code_fault)
+"""Each code object is read once in a process."""
 NO_ADAPTER = "nobody here can call it: AITER's functions take PyTorch's tensors (rockiln-torch)"
 
 
@@ -143,7 +146,7 @@ def _find_damage(bound: Bound, host: Host) -> str:
         return ""
     kernels = {launch.key: launch.kernel for launch in bound.launches}.values()
     folder = host.pack.folder
-    faults = (find_code_fault(folder, kernel.file, kernel.sha256) for kernel in kernels)
+    faults = (find_code_fault_once(folder, kernel.file, kernel.sha256) for kernel in kernels)
     return next((f"{DAMAGED} {folder}: {fault}" for fault in faults if fault), "")
 
 
